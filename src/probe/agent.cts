@@ -1,3 +1,4 @@
+import { connect, type Socket } from 'node:net';
 import { Channel } from './channel.cjs';
 import { type CommandContext, runCommand } from './commands.cjs';
 import { buildHello } from './handshake.cjs';
@@ -11,6 +12,8 @@ import { SynchronousWrites } from './runtime/synchronous-writes.cjs';
 import { stopWaits } from './waits/take-waits.cjs';
 
 const SAMPLE_MS = 100;
+/** In production, where a window lasts for seconds. */
+const OBSERVER_SAMPLE_MS = 1000;
 
 /** Called when the channel to Millrace has closed; `wasOpen` is `false` if it never opened. */
 export type OnDisconnect = (wasOpen: boolean) => void;
@@ -23,7 +26,27 @@ export type OnDisconnect = (wasOpen: boolean) => void;
  * @param onDisconnect called after all changes are undone
  */
 export const connectProbe = ignoreErrors(
-  (path: string, isRunning: boolean, onDisconnect?: OnDisconnect): void => {
+  (path: string, isRunning: boolean, onDisconnect?: OnDisconnect): void =>
+    startProbe(connect(path), {
+      isRunning,
+      isObserver: false,
+      ...(onDisconnect && { onDisconnect }),
+    }),
+);
+
+/** How a probe is started. */
+export interface ProbeOptions {
+  /** Whether the application runs already, and may have stored the standard streams. */
+  isRunning: boolean;
+  /** Whether it only observes, in production: commands that change something are refused. */
+  isObserver: boolean;
+  /** Called after all changes are undone. */
+  onDisconnect?: OnDisconnect;
+}
+
+/** Observes this process for the Millrace at the other end of a socket; see `connectProbe()`. */
+export const startProbe = ignoreErrors(
+  (socket: Socket, { isRunning, isObserver, onDisconnect }: ProbeOptions): void => {
     const output = new SynchronousWrites();
     const observer = new ProbeObserver(output);
     const liveAllocations = new LiveAllocations();
@@ -35,7 +58,7 @@ export const connectProbe = ignoreErrors(
     const observe = (on: boolean) => {
       if (on === (timer !== null)) return;
       clearInterval(timer ?? undefined);
-      timer = on ? every(SAMPLE_MS, sampleIfFree) : null;
+      timer = on ? every(isObserver ? OBSERVER_SAMPLE_MS : SAMPLE_MS, sampleIfFree) : null;
       // Samples at the bounds: counters are interpolated between samples, and grow only while observing.
       if (!on) sample();
       observer.observe(on);
@@ -85,7 +108,8 @@ export const connectProbe = ignoreErrors(
     };
 
     const context: CommandContext = {
-      ...{ observe, setPorts, sample, observer, output, liveAllocations },
+      ...{ observe, setPorts, sample },
+      ...{ isObserver, observer, output, liveAllocations },
     };
     const runAndReply = (message: CommandMessage) => {
       runCommand(context, message).then(
@@ -95,10 +119,11 @@ export const connectProbe = ignoreErrors(
         }),
       );
     };
-    const channel = new Channel(path, runAndReply, disconnect);
+    const channel = new Channel(socket, runAndReply, disconnect);
     sendHello();
     workers.watch(true);
-    output.install(isRunning);
+    // A closed standard stream cannot be observed.
+    ignoreErrors(() => output.install(isRunning))();
     subscribeStart(onRequest);
   },
 );

@@ -1,20 +1,25 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { CommandMessage, ProbeMessage } from './protocol.cjs';
 import { ignoreErrors } from './runtime/clock.cjs';
+
+/** Maximum length of a command. Whatever sends a longer one is not Millrace. */
+const MAX_COMMAND_LENGTH = 1_000_000;
 
 /** The connection to Millrace. It does not keep the process alive, prints nothing, and ends without an error. */
 export class Channel {
   readonly #socket: Socket;
 
-  /** @param onEnd receives whether the connection was ever open */
+  /**
+   * @param socket connected, or about to be
+   * @param onEnd receives whether the connection was ever open
+   */
   constructor(
-    path: string,
+    socket: Socket,
     onCommand: (message: CommandMessage) => void,
     onEnd: (wasOpen: boolean) => void,
   ) {
-    const socket = connect(path);
     this.#socket = socket;
-    let isOpen = false;
+    let isOpen = !socket.connecting;
     socket.once('connect', () => {
       isOpen = true;
     });
@@ -24,6 +29,7 @@ export class Channel {
     const read = ignoreErrors((chunk: string) => {
       const lines = (rest + chunk).split('\n');
       rest = lines.pop() ?? '';
+      if (rest.length > MAX_COMMAND_LENGTH) socket.destroy();
       for (const line of lines) onCommand(JSON.parse(line));
     });
     socket.on('data', read);

@@ -13,6 +13,8 @@ export interface CommandContext {
   /** Counts only the requests to these ports; `null` counts all. */
   setPorts(ports: number[] | null): void;
   sample(): void;
+  /** Whether only commands that observe are permitted. */
+  isObserver: boolean;
   observer: ProbeObserver;
   output: SynchronousWrites;
   liveAllocations: LiveAllocations;
@@ -22,6 +24,12 @@ type Handler<Name extends CommandName> = (
   context: CommandContext,
   args: Commands[Name],
 ) => Answers[Name] | Promise<Answers[Name]>;
+
+/** Whether the application has loaded a module of Node.js. */
+function isLoaded(name: string): boolean {
+  const { moduleLoadList } = process as unknown as { moduleLoadList?: string[] };
+  return moduleLoadList?.includes(`NativeModule ${name}`) ?? false;
+}
 
 type Handlers = { [Name in CommandName]: Handler<Name> };
 
@@ -34,8 +42,9 @@ const HANDLERS: Handlers = {
     setPorts(ports);
     return null;
   },
-  observeHttp2({ observer }) {
-    observer.http2Streams.install();
+  observeHttp2({ observer, isObserver }) {
+    // In production a module is not loaded that the application has no use for.
+    if (!isObserver || isLoaded('http2')) observer.http2Streams.install();
     return null;
   },
   sample({ sample }) {
@@ -78,11 +87,23 @@ const HANDLERS: Handlers = {
     pid === process.pid ? takeHeapSnapshot(file, observer.requests.counters.ended) : null,
 };
 
+/** The commands that only observe: none of them changes what the application does. */
+const OBSERVING: ReadonlySet<CommandName> = new Set<CommandName>([
+  'subscribe',
+  'setPorts',
+  'observeHttp2',
+  'sample',
+  'writtenFiles',
+]);
+
 /** Runs a command from Millrace. */
 export async function runCommand(
   context: CommandContext,
   message: CommandMessage,
 ): Promise<Answers[CommandName]> {
+  if (context.isObserver && !OBSERVING.has(message.command)) {
+    throw new Error(`not permitted in production: ${message.command}`);
+  }
   const handler = HANDLERS[message.command] as Handler<CommandName> | undefined;
   if (!handler) throw new Error(`unknown command: ${message.command}`);
   return handler(context, message.arguments as never);

@@ -76,6 +76,7 @@ export class ProbeObserver {
       counters: {
         ...readLoopTimes(),
         ...this.requests.counters,
+        ...this.requests.errorStatuses,
         ...this.#collections.counters,
         ...this.#pool.counters,
         ...this.#stalls.counters,

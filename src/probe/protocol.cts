@@ -30,7 +30,10 @@ export interface Hello {
 /** Monotonic counters by name. A missing name is 0. */
 export type Counters = Record<string, number>;
 
-/** Counters of one process since its first request that counts. */
+/**
+ * Counters of one process since its first request that counts. Responses with an error status are counted by names such
+ * as `status404`.
+ */
 export interface ProcessCounters extends Counters {
   /** As in `performance.eventLoopUtilization()`. */
   idleMs: number;

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { LoadResult } from '../../load/result.js';
+import type { Durations } from '../../statistics/durations.js';
+import type { Buckets } from '../../statistics/histogram.cjs';
 
 /** Activity of a thread in a block, as shares of the time: running on a core, and ready without a core. */
 export interface ThreadUse {
@@ -186,6 +188,10 @@ export interface InsideView {
   /** Mean number of requests in handlers. */
   inFlight: number;
   handlerMs: number | null;
+  /** Requests that ended within the block: all, those aborted before their response was sent, and error statuses. */
+  ended: { all: number; aborted: number; errorStatuses: Record<string, number> };
+  /** Times from the start of a request to the finish of its response, by bucket. */
+  handlerTimes: Buckets;
   /** Share of time in garbage collection: young generation, old generation (stop the world), other kinds. */
   gc: { young: number; old: number; other: number; longestMs: number };
   heap: { usedMb: number; limitMb: number; afterOldMb: number | null; externalMb: number };
@@ -222,6 +228,8 @@ export interface InsideView {
 /** Measurements of one block of load. */
 export interface Observation {
   load: LoadResult;
+  /** The response times, if `load` has no histograms of them. */
+  durations?: Durations;
   /** Responses per second within the block, whenever their requests began. */
   throughput: number;
   outside: OutsideView | null;

@@ -11,7 +11,15 @@ export interface InboundRequest {
 export interface InboundMessage {
   request: InboundRequest;
   /** Identifies the exchange: a response of HTTP/1.1, or a stream of HTTP/2. */
-  response: { readonly destroyed: boolean };
+  response: InboundResponse;
+}
+
+/** A response of HTTP/1.1, or a stream of HTTP/2. */
+export interface InboundResponse {
+  readonly destroyed: boolean;
+  readonly statusCode?: number | undefined;
+  /** The header fields of a stream of HTTP/2. */
+  readonly sentHeaders?: Readonly<Record<string, unknown>> | undefined;
 }
 
 type Subscriber = (message: unknown) => void;

@@ -6,10 +6,13 @@ import {
   unsubscribeFinish,
   unsubscribeStart,
 } from './channels.cjs';
+import type { Counters } from '../protocol.cjs';
 import type { PortFilter } from './port-filter.cjs';
 import { type Route, Routes } from './routes.cjs';
 
 type Response = InboundMessage['response'];
+
+const MIN_ERROR_STATUS = 400;
 
 interface OpenRequest {
   route: Route;
@@ -29,6 +32,8 @@ export type OnBlocked = (route: Route, from: number, to: number) => void;
 export class Requests {
   readonly counters = { begun: 0, ended: 0, aborted: 0, inFlightMs: 0, handlerMs: 0 };
   readonly routes = new Routes();
+  /** Responses with an error status, by `status` and that status. There are at most a few hundred. */
+  readonly errorStatuses: Counters = {};
   /** Sum of the synchronous parts. */
   syncMs = 0;
   #spinMs = 0;
@@ -91,7 +96,9 @@ export class Requests {
     try {
       const { response } = message as InboundMessage;
       const exchange = this.#open.get(response);
-      if (exchange) this.#end(response, exchange, now(), false);
+      if (!exchange) return;
+      this.#end(response, exchange, now(), false);
+      this.#countStatus(response);
     } catch {
       // As above.
     }
@@ -120,6 +127,13 @@ export class Requests {
     if (aborted) this.counters.aborted++;
     this.counters.handlerMs += ms;
     route.addResponse(ms);
+  }
+
+  #countStatus({ statusCode, sentHeaders }: Response): void {
+    const status = Number(statusCode ?? sentHeaders?.[':status']);
+    if (!(status >= MIN_ERROR_STATUS)) return;
+    const name = `status${status}`;
+    this.errorStatuses[name] = (this.errorStatuses[name] ?? 0) + 1;
   }
 
   #integrate(at: number): void {

@@ -74,7 +74,7 @@ function detectSlowDependency(metrics: Metrics): Detected {
   const usual = call.answerP50Ms ?? median;
   const deadline = metrics.deadlineMs ?? usual * 3;
   const capped = computeTruncatedMeanMs(
-    estimateLatencies([metrics.base.load.histograms]),
+    metrics.base.durations ?? estimateLatencies([metrics.base.load.histograms]),
     deadline,
   );
   const waits = (metrics.maxConcurrency * 1000) / capped;

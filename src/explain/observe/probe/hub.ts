@@ -76,7 +76,7 @@ export class ProbeHub {
     this.path = path;
     this.#observesHttp2 = http2;
     this.#folder = folder;
-    this.#server = createServer((socket) => this.#accept(socket));
+    this.#server = createServer((socket) => this.add(socket));
   }
 
   async listen(): Promise<void> {
@@ -84,7 +84,8 @@ export class ProbeHub {
     await once(this.#server, 'listening');
   }
 
-  #accept(socket: Socket): void {
+  /** Adds the channel to a probe: one that has connected here, or one that this process has connected to. */
+  add(socket: Socket): void {
     this.#open.add(socket);
     const probed = new ProbedProcess(socket, {
       onHello: (hello) => {
@@ -191,6 +192,14 @@ export class ProbeHub {
     // Processes that serve only other ports are left alone.
     const targets = servingOnes.length > 0 || this.#ports !== null ? servingOnes : connected;
     return Promise.all(targets.map((probed) => probed.command(name, args)));
+  }
+
+  /** Forgets what was observed before a past time, so that an observation can last. */
+  forgetBefore(atMs: number): void {
+    for (const probed of this.#all) {
+      if (!probed.isConnected && probed.lastSampleMs < atMs) this.#all.delete(probed);
+      else probed.forgetBefore(atMs);
+    }
   }
 
   /** Marks the connected processes as expected to end, except those with these ids. */

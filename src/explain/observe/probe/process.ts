@@ -59,6 +59,13 @@ export class ProbedProcess {
     return this.samples.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
   }
 
+  /** Forgets the samples before a past time, except for the last one of them, from which counters are interpolated. */
+  forgetBefore(atMs: number): void {
+    const later = this.samples.findIndex(({ at }) => at >= atMs);
+    const kept = later < 0 ? this.samples.length - 1 : later - 1;
+    if (kept > 0) this.samples.splice(0, kept);
+  }
+
   command<Name extends CommandName>(name: Name, args: Commands[Name]): Promise<Answers[Name]> {
     return new Promise((resolve, reject) => {
       // A loop that is blocked for good never answers.

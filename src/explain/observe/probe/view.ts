@@ -45,6 +45,12 @@ export function buildProbeView(
     finished: rate('ended'),
     inFlight: of('inFlightMs') / ms,
     handlerMs: mean(of('handlerMs'), of('ended')),
+    ended: {
+      all: Math.round(of('ended')),
+      aborted: Math.round(of('aborted')),
+      errorStatuses: selectStatuses(sum),
+    },
+    handlerTimes: sumHandlerTimes(windows),
     gc: {
       young: share(of('gcYoungMs')),
       old: share(of('gcOldMs')),
@@ -85,6 +91,25 @@ function utilization({ idleMs = 0, activeMs = 0 }: Counters): number {
 
 function mean(sum: number, count: number): number | null {
   return count > 0 ? sum / count : null;
+}
+
+/** Selects the numbers of responses by error status. */
+function selectStatuses(counters: Counters): Record<string, number> {
+  const statuses = Object.entries(counters).flatMap(([name, responses]) => {
+    const [, status] = /^status(\d+)$/.exec(name) ?? [];
+    // Counters between two samples are interpolated.
+    return status === undefined || responses < 0.5 ? [] : [[status, Math.round(responses)]];
+  });
+  return Object.fromEntries(statuses);
+}
+
+function sumHandlerTimes(windows: SampleWindow[]): Counters {
+  const byRoute = sumByName(
+    windows,
+    ({ routes }) => routes,
+    ({ handlerTimes }) => handlerTimes,
+  );
+  return sumCounters(Object.values(byRoute));
 }
 
 function findLongest(windows: SampleWindow[], kind: 'gcMs' | 'poolMs' | 'stallMs'): number {
