@@ -60,6 +60,15 @@ export type {
   HotFunction,
   Waits,
 } from './explain/result.js';
+export type { WatchOptions } from './explain/watch/options.js';
+export type {
+  WatchedProcess,
+  WatchedRoute,
+  WatchedTraffic,
+  WatchReason,
+  WatchReport,
+} from './explain/watch/result.js';
+export { watch } from './explain/watch/watch.js';
 export { readHistory } from './history/history.js';
 export type {
   HistoryFigure,

@@ -45,6 +45,8 @@ export interface ProcessCounters extends Counters {
   /** Requests that were answered or aborted. */
   ended: number;
   aborted: number;
+  /** Requests that were answered and had no other one beside them in their process. */
+  alone: number;
   /** Integral over time of the number of requests in handlers. */
   inFlightMs: number;
   /** From the start of a request to the finish of its response. */

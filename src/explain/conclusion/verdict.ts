@@ -185,7 +185,10 @@ function isSevere({ limit, weight }: Hypothesis): boolean {
   return LIMITS[limit].isSevere === true && weight >= MIN_SEVERE_WEIGHT;
 }
 
-/** Whether the service answers an open load at its rate, so that no queue grows. */
-export function isKeepingUp({ model, base }: Metrics): boolean {
-  return model === 'open' && sustainsRate(base);
+/**
+ * Whether the service answers an open load at its rate, so that no queue grows. The rate of clients is not known: they may
+ * send less because they wait.
+ */
+export function isKeepingUp({ model, base, isWatched }: Metrics): boolean {
+  return model === 'open' && !isWatched && sustainsRate(base);
 }

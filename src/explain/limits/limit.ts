@@ -51,6 +51,8 @@ export interface Limit {
   text: LimitText;
   /** Some have two detectors, one for inbound and one for outbound connections: the stronger result counts. */
   detectors: Detector[];
+  /** Why it cannot be told from the service's own traffic: only a load of our own shows it. */
+  needsOwnLoad?: string;
   /** Of several, the one that gained most counts. */
   remedyExperiments?: RemedyExperiment[];
   /** Its remedy was tried as a whole by its experiment, so that it yields no more than it did then. */

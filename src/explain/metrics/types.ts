@@ -12,6 +12,7 @@ export type Observations = Pick<
   | 'idleOthers'
   | 'identityBytes'
   | 'overload'
+  | 'isWatched'
 >;
 
 /** Use of the machine, averaged over several blocks. */
@@ -48,6 +49,11 @@ export interface Loop {
 
 /** Metrics that the hypotheses are evaluated with. Times are in ms, rates per second; `null` means not measured. */
 export interface Metrics {
+  /**
+   * Set where there is no load of our own: `base` is what clients sent in a window, `single` an earlier window in which
+   * requests hardly overlapped, and no experiment is made.
+   */
+  isWatched?: true;
   /** The block with the user's own load, which all others are compared with. */
   base: Observation;
   /** The block with one request in flight. */

@@ -188,8 +188,11 @@ export interface InsideView {
   /** Mean number of requests in handlers. */
   inFlight: number;
   handlerMs: number | null;
-  /** Requests that ended within the block: all, those aborted before their response was sent, and error statuses. */
-  ended: { all: number; aborted: number; errorStatuses: Record<string, number> };
+  /**
+   * Requests that ended within the block: all, those aborted before their response was sent, those without another one
+   * beside them in their process, and responses by error status.
+   */
+  ended: { all: number; aborted: number; alone: number; errorStatuses: Record<string, number> };
   /** Times from the start of a request to the finish of its response, by bucket. */
   handlerTimes: Buckets;
   /** Share of time in garbage collection: young generation, old generation (stop the world), other kinds. */

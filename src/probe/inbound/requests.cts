@@ -1,3 +1,4 @@
+import type { Counters } from '../protocol.cjs';
 import { nextTick, now } from '../runtime/clock.cjs';
 import {
   type InboundMessage,
@@ -6,7 +7,6 @@ import {
   unsubscribeFinish,
   unsubscribeStart,
 } from './channels.cjs';
-import type { Counters } from '../protocol.cjs';
 import type { PortFilter } from './port-filter.cjs';
 import { type Route, Routes } from './routes.cjs';
 
@@ -17,6 +17,8 @@ const MIN_ERROR_STATUS = 400;
 interface OpenRequest {
   route: Route;
   startedAt: number;
+  /** Whether no other request has been open at the same time. */
+  isAlone: boolean;
 }
 
 /** Receives the times between which a request blocked the loop. */
@@ -30,7 +32,7 @@ export type OnBlocked = (route: Route, from: number, to: number) => void;
  * runs when no microtask is left.
  */
 export class Requests {
-  readonly counters = { begun: 0, ended: 0, aborted: 0, inFlightMs: 0, handlerMs: 0 };
+  readonly counters = { begun: 0, ended: 0, aborted: 0, alone: 0, inFlightMs: 0, handlerMs: 0 };
   readonly routes = new Routes();
   /** Responses with an error status, by `status` and that status. There are at most a few hundred. */
   readonly errorStatuses: Counters = {};
@@ -108,7 +110,9 @@ export class Requests {
     this.#integrate(at);
     this.#release(at);
     const route = this.routes.find(request.method ?? '', request.url ?? '');
-    const exchange = { route, startedAt: at };
+    // Of several open requests none is alone any more.
+    if (this.#open.size === 1) for (const one of this.#open.values()) one.isAlone = false;
+    const exchange = { route, startedAt: at, isAlone: this.#open.size === 0 };
     this.#open.set(response, exchange);
     this.counters.begun++;
     this.#running = exchange;
@@ -119,12 +123,18 @@ export class Requests {
     }
   }
 
-  #end(response: Response, { route, startedAt }: OpenRequest, at: number, aborted: boolean) {
+  #end(
+    response: Response,
+    { route, startedAt, isAlone }: OpenRequest,
+    at: number,
+    aborted: boolean,
+  ): void {
     this.#integrate(at);
     this.#open.delete(response);
     const ms = at - startedAt;
     this.counters.ended++;
     if (aborted) this.counters.aborted++;
+    else if (isAlone) this.counters.alone++;
     this.counters.handlerMs += ms;
     route.addResponse(ms);
   }

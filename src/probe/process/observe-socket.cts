@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, statSync, unlinkSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,11 +23,21 @@ export const listenForWatch = ignoreErrors((): void => {
   const uid = process.getuid?.();
   if (uid === undefined) return;
   const places = [process.env.XDG_RUNTIME_DIR, tmpdir(), '/tmp'];
-  const folders = [...new Set(places)].flatMap((place) =>
-    place ? [join(place, formatObserveFolder(uid))] : [],
+  const usable = [...new Set(places)].filter((place) => isTrusted(place, uid)) as string[];
+  listenInFirst(
+    usable.map((place) => join(place, formatObserveFolder(uid))),
+    uid,
   );
-  listenInFirst(folders, uid);
 });
+
+/** Whether nobody else owns a folder, who might replace what is in it. */
+function isTrusted(folder: string | undefined, uid: number): boolean {
+  try {
+    return folder !== undefined && [0, uid].includes(statSync(folder).uid);
+  } catch {
+    return false;
+  }
+}
 
 /** Listens in the first of the folders in which that succeeds. */
 const listenInFirst = ignoreErrors((folders: string[], uid: number): void => {

@@ -20,6 +20,7 @@ export const HEAD_OF_LINE = {
     remedy: 'More connections without pipelining, or HTTP/2.',
     detected: 'by experiment',
   },
+  needsOwnLoad: 'whether clients pipeline their requests is not seen',
   detectors: [detectHeadOfLine],
   remedyExperiments: [{ experiment: 'no-pipelining' }],
   isWhollyTried: true,

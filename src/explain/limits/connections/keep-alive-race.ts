@@ -18,6 +18,7 @@ export const KEEP_ALIVE_RACE = {
     detected: 'by experiment',
     note: 'It needs a load with pauses (--think-time), or a low rate.',
   },
+  needsOwnLoad: 'errors that only clients notice are not seen',
   detectors: [detectKeepAliveRace],
 } satisfies Limit;
 

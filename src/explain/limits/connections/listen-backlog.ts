@@ -43,11 +43,15 @@ function detectListenBacklog(metrics: Metrics): Detected {
     weight: 0.97,
     sentence: `the accept queue is full${listen?.backlog ? ` (backlog ${listen.backlog})` : ''}: the system drops new connections, and clients retry after a second.`,
     arithmetic: [
-      `${rate(overflows)} connection attempts per second are dropped; connecting takes ${time(connectMs.p50 ?? 0)} (median), ${time(connectMs.p99 ?? 0)} (p99); retries follow after 1, 3 and 7 s`,
+      `${rate(overflows)} connection attempts per second are dropped${metrics.isWatched ? '' : `; connecting takes ${time(connectMs.p50 ?? 0)} (median), ${time(connectMs.p99 ?? 0)} (p99)`}; retries follow after 1, 3 and 7 s`,
     ],
     evidence: [
       { what: 'connection attempts dropped', value: overflows, unit: '1/s', source: 'proc' },
-      { what: 'time to connect, p99', value: connectMs.p99 ?? 0, unit: 'ms', source: 'load' },
+      ...(metrics.isWatched
+        ? []
+        : [
+            { what: 'time to connect, p99', value: connectMs.p99 ?? 0, unit: 'ms', source: 'load' },
+          ]),
     ],
     predictions: {
       ...(metrics.base.load.plan.connection === 'close' && {

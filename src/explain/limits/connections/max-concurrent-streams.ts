@@ -30,6 +30,7 @@ export const MAX_CONCURRENT_STREAMS = {
       'A larger limit in the server (settings.maxConcurrentStreams of node:http2, maxConcurrentStreams of millrace/http), or more connections.',
     detected: 'by experiment',
   },
+  needsOwnLoad: 'how many streams clients want is not seen',
   detectors: [detectMaxConcurrentStreams],
 } satisfies Limit;
 

@@ -13,5 +13,6 @@ export const SLOW_READER = {
     detected: 'not detected yet',
     note: 'The generator reads at once, or generator-saturated is the limit; a load cannot have slow clients yet.',
   },
+  needsOwnLoad: 'how fast clients read is not seen',
   detectors: [],
 } satisfies Limit;

@@ -21,6 +21,7 @@ export const COMPRESSION = {
       'Compress once and cache the result, use a lower level (Brotli at its default of 11 takes many times as long as at 4), or compress in a proxy.',
     detected: 'by experiment',
   },
+  needsOwnLoad: 'a response with its header fields is not seen',
   detectors: [detectCompression],
   remedyExperiments: [{ experiment: 'identity-encoding' }],
 } satisfies Limit;

@@ -21,6 +21,7 @@ export const DEGRADES_OVER_TIME = {
     detected: 'by experiment',
     note: 'The experiment needs a server that millrace started.',
   },
+  needsOwnLoad: 'the cost of a request varies with the kinds of requests that clients send',
   detectors: [detectDegradesOverTime],
   savesLoopTime: true,
   mattersAtSustainedRate: true,

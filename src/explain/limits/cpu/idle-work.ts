@@ -19,6 +19,7 @@ export const IDLE_WORK = {
     detected: 'by its signature',
     note: 'The experiments confirm that the loop is busy; that this limit is the cause is measured, not tried.',
   },
+  needsOwnLoad: 'the server without any request is not seen',
   detectors: [detectIdleWork],
   savesLoopTime: true,
   causingFunction: 'most expensive at rest',

@@ -20,6 +20,7 @@ export const GENERATOR_SATURATED = {
     remedy: 'More threads for the generator (-t), on cores that the server does not use.',
     detected: 'by experiment',
   },
+  needsOwnLoad: 'there is no load generator',
   detectors: [detectGeneratorSaturated],
   remedyExperiments: [{ experiment: 'generator-threads-x2' }],
   addsCapacity: true,

@@ -36,6 +36,7 @@ export const TOO_FEW_CONNECTIONS = {
     detected: 'by experiment',
     note: 'A load with a rate (open model) does not wait for responses and cannot have this limit.',
   },
+  needsOwnLoad: 'the clients decide how many requests are in flight',
   detectors: [detectTooFewConnections],
 } satisfies Limit;
 

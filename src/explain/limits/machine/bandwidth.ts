@@ -75,9 +75,11 @@ function detectBandwidth(metrics: Metrics): Detected {
     limit,
     weight: 0.95,
     sentence: `the network: its link carries ${share(link)} of its speed.`,
-    arithmetic: [
-      `the client receives ${rate(base.load.bytes.received / (base.load.durationMs / 1000))} bytes per second`,
-    ],
+    arithmetic: metrics.isWatched
+      ? []
+      : [
+          `the client receives ${rate(base.load.bytes.received / (base.load.durationMs / 1000))} bytes per second`,
+        ],
     evidence: [{ what: 'link in use', value: link, unit: '1', source: 'proc' }],
     unlisted: 'unchanged',
     predictions: { 'connections-x2': widen(1, 0.1) },

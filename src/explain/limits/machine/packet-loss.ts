@@ -15,6 +15,7 @@ export const PACKET_LOSS = {
     remedy: 'Fix the network between client and server.',
     detected: 'by its signature',
   },
+  needsOwnLoad: 'which clients the lost segments are of is not seen',
   detectors: [detectPacketLoss],
 } satisfies Limit;
 

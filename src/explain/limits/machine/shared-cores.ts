@@ -21,6 +21,7 @@ export const SHARED_CORES = {
     remedy: 'Separate cores for the generator (taskset), or another machine.',
     detected: 'by its signature',
   },
+  needsOwnLoad: 'there is no load generator',
   detectors: [detectSharedCores],
   addsCapacity: true,
   isSevere: true,

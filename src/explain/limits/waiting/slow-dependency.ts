@@ -153,8 +153,10 @@ function describeWaitingMemory(
   metrics: Metrics,
   { origin, answering, answerMs }: OutboundView,
 ): Hypothesis | null {
-  const { base, single, inFlight, model, throughput } = metrics;
-  if (model !== 'open' || !single || !answerMs || answering < 0.8 * inFlight) return null;
+  const { base, single, inFlight, model, throughput, isWatched } = metrics;
+  // In production memory grows and shrinks for other reasons too.
+  if (isWatched || model !== 'open' || !single || !answerMs || answering < 0.8 * inFlight)
+    return null;
   const heldMb = sumRssMb(base) - sumRssMb(single);
   if (heldMb < MIN_WAITING_MB || inFlight < 20) return null;
   const eachMb = heldMb / inFlight;

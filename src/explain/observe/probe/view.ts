@@ -48,6 +48,7 @@ export function buildProbeView(
     ended: {
       all: Math.round(of('ended')),
       aborted: Math.round(of('aborted')),
+      alone: Math.round(of('alone')),
       errorStatuses: selectStatuses(sum),
     },
     handlerTimes: sumHandlerTimes(windows),

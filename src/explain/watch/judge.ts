@@ -1,0 +1,119 @@
+import { factor } from '../../format/ratios.js';
+import { plural, rate, share, time } from '../../format/units.js';
+import { deriveRequestBreakdown } from '../conclusion/request-breakdown.js';
+import { decideVerdict } from '../conclusion/verdict.js';
+import { EXPERIMENT_LABELS } from '../experiment-names.js';
+import { listOwnPredictions } from '../experiments/agreement.js';
+import { buildLoopEvidence } from '../hypotheses/event-loop/loop-capacity.js';
+import { describeBusyLoop, MIN_QUEUEING_STRETCH } from '../hypotheses/event-loop/queue.js';
+import type { History } from '../hypotheses/history.js';
+import type { Hypothesis } from '../hypotheses/hypothesis.js';
+import { evaluateHypotheses } from '../limits/evaluate.js';
+import type { Limit } from '../limits/limit.js';
+import { LIMITS } from '../limits/limits.js';
+import { findMainDependency } from '../metrics/derive.js';
+import type { Metrics } from '../metrics/types.js';
+import type { WatchReport } from './result.js';
+
+/** What a window says about the limit. */
+export type Judgement = Pick<
+  WatchReport,
+  'verdict' | 'remedy' | 'confirmation' | 'population' | 'evidence'
+>;
+
+/** Minimum number of responses for a verdict. */
+const MIN_RESPONSES = 5;
+/** Tolerance for experiments, of which there are none. */
+const NO_NOISE = 0;
+
+/** Judges a window by the detectors of explain. Without an experiment nothing is confirmed. */
+export function judgeWindow(metrics: Metrics, history: History): Judgement {
+  const { hypotheses } = evaluateHypotheses(metrics, history);
+  const { chosen, also } = decideVerdict(metrics, hypotheses, [], NO_NOISE);
+  const evidence = {
+    population: deriveRequestBreakdown(metrics),
+    evidence: chosen?.evidence ?? buildLoopEvidence(metrics),
+  };
+  if (chosen && hasEnoughResponses(metrics, chosen)) {
+    return {
+      verdict: {
+        limit: chosen.limit,
+        status: 'likely',
+        sentence: chosen.sentence,
+        arithmetic: chosen.arithmetic,
+        alsoLimiting: also.map(({ limit }) => limit),
+      },
+      remedy: chosen.remedy.change,
+      confirmation: describeConfirmation(chosen),
+      ...evidence,
+    };
+  }
+  return { ...describeNoLimit(metrics), ...evidence };
+}
+
+/** Whether there are enough responses for means. A process that has ended is a finding without any. */
+function hasEnoughResponses({ base }: Metrics, { limit, weight }: Hypothesis): boolean {
+  const isFatal = weight >= 1 || LIMITS[limit].isSevere === true;
+  return isFatal || base.load.requests.ok + base.load.requests.statusErrors >= MIN_RESPONSES;
+}
+
+/** Describes the experiment that would confirm a limit, or the change that would. */
+function describeConfirmation(chosen: Hypothesis): string {
+  const { remedyExperiments = [], text }: Limit = LIMITS[chosen.limit];
+  const own = listOwnPredictions(chosen);
+  const first = remedyExperiments.find(({ experiment }) => own.has(experiment))?.experiment;
+  const [name = null] = first === undefined ? own.keys() : [first];
+  const predicted = name === null ? undefined : own.get(name);
+  if (name === null || predicted === undefined) {
+    return `no experiment here predicts it alone: the change itself would confirm it (${text.remedy.replace(/\.$/, '')})`;
+  }
+  return `the experiment '${EXPERIMENT_LABELS[name]}' of millrace explain -- COMMAND, on a server that is not in production: predicted ${factor(predicted)}`;
+}
+
+type Unlimited = Pick<Judgement, 'verdict' | 'remedy' | 'confirmation'>;
+
+/** Describes a window in which no limit was seen: nothing limits, or it cannot be told. */
+function describeNoLimit(metrics: Metrics): Unlimited {
+  const { base, throughput, inFlight, responseMs, unloadedLatencyMs, loop } = metrics;
+  const answered = base.load.requests.ok + base.load.requests.statusErrors;
+  const seen = `${rate(throughput)} req/s in ${time(responseMs)} each`;
+  const busy = loop ? `; the event loop is ${share(loop.busy)} busy` : '';
+  if (answered < MIN_RESPONSES) {
+    const waiting = inFlight >= 0.5;
+    return unlimited(
+      waiting ? 'cannot-tell' : 'no-limit',
+      `${waiting ? 'cannot tell' : 'no limit is seen'}: ${plural(answered, 'response')} in ${time(base.load.durationMs)}${waiting ? `; ${inFlight.toFixed(1)} requests wait` : ''}.`,
+    );
+  }
+  const isBusy = describeBusyLoop(metrics) !== null;
+  const isShort = inFlight <= Math.max(1, base.inside?.processes ?? 1);
+  const stretch = unloadedLatencyMs ? responseMs / unloadedLatencyMs : null;
+  if (!isBusy && (isShort || (stretch !== null && stretch < MIN_QUEUEING_STRETCH))) {
+    const quiet =
+      stretch === null ? '' : `, and ${time(unloadedLatencyMs)} where requests hardly overlapped`;
+    return unlimited(
+      'no-limit',
+      `nothing limits the service: it answers ${seen}${quiet}${busy}${describeWait(metrics)}.`,
+    );
+  }
+  const why =
+    stretch === null
+      ? `${inFlight.toFixed(1)} requests are in flight, and whether they queue is not known, as there was no time yet in which requests hardly overlapped`
+      : `requests take ${stretch.toFixed(1)} times as long as where they hardly overlapped (${time(unloadedLatencyMs)}), and no limit fits`;
+  return unlimited('cannot-tell', `cannot tell: ${seen}${busy}; ${why}${describeWait(metrics)}.`);
+}
+
+/** Describes what most requests wait for. */
+function describeWait(metrics: Metrics): string {
+  const call = findMainDependency(metrics);
+  if (!call || call.answering < 0.5 * metrics.inFlight) return '';
+  return `; most of the time they wait for ${call.origin} (${time(call.answerP50Ms)} median, ${time(call.answerP99Ms)} p99)`;
+}
+
+function unlimited(status: 'cannot-tell' | 'no-limit', sentence: string): Unlimited {
+  return {
+    verdict: { limit: null, status, sentence, arithmetic: [], alsoLimiting: [] },
+    remedy: null,
+    confirmation: null,
+  };
+}

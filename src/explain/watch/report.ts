@@ -1,0 +1,128 @@
+import { plural, share } from '../../format/units.js';
+import { SATURATED } from '../hypotheses/event-loop/loop-capacity.js';
+import type { LimitId } from '../limit-ids.js';
+import type { Limit } from '../limits/limit.js';
+import { LIMITS } from '../limits/limits.js';
+import { deriveMetrics } from '../metrics/derive.js';
+import type { Metrics } from '../metrics/types.js';
+import type { HeapExhaustion } from '../observe/probe/heap-exhaustion.js';
+import type { Observation, ProcessUse } from '../observe/types.js';
+import { type Judgement, judgeWindow } from './judge.js';
+import type { WatchMemory } from './memory.js';
+import type { WatchedProcess, WatchedRoute, WatchedTraffic, WatchReport } from './result.js';
+
+/** A window with what it says. */
+export interface WindowReport
+  extends Omit<WatchReport, 'schemaVersion' | 'reason' | 'pid' | 'condition' | 'cannotSee'> {}
+
+/** Maximum number of routes of a report. */
+const MAX_ROUTES = 10;
+
+/** Reports on a window. `exhausted` are the processes that ended in it with a full heap. */
+export function reportWindow(
+  block: Observation,
+  memory: WatchMemory,
+  exhausted: HeapExhaustion[],
+): WindowReport {
+  const judgement = block.inside
+    ? judgeWindow(toMetrics(block, memory), {
+        retained: memory.retained,
+        exhausted,
+        ...{ costOverTime: [], secondProcess: null, afterRestart: null },
+      })
+    : describeOutside(block);
+  return {
+    startedAt: block.load.startedAt,
+    durationMs: block.load.durationMs,
+    traffic: block.inside && describeTraffic(block),
+    ...judgement,
+    routes: listRoutes(block),
+    processes: (block.outside?.processes ?? []).map((one) => describeProcess(one, block)),
+    notObserved: listNotObserved(block),
+  };
+}
+
+function toMetrics(base: Observation, { quietest }: WatchMemory): Metrics {
+  return deriveMetrics({
+    isWatched: true,
+    base,
+    single: quietest,
+    ...{ sample: null, unknownPath: null, idleShare: null, idleOthers: null },
+    ...{ identityBytes: null, overload: null },
+  });
+}
+
+function describeTraffic({ load, inside }: Observation): WatchedTraffic {
+  const { requests, latencyMs, meanInFlight } = load;
+  const { mean, p50, p90, p99, max } = latencyMs;
+  const { all, aborted } = inside?.ended ?? { all: 0, aborted: 0 };
+  return {
+    rate: (all * 1000) / Math.max(1, load.durationMs),
+    errorShare: requests.statusErrors / Math.max(1, all),
+    abortedShare: aborted / Math.max(1, all),
+    responseMs: { mean, p50, p90, p99, max },
+    inFlight: meanInFlight,
+    unread: meanInFlight - (inside?.inFlight ?? 0),
+  };
+}
+
+function listRoutes({ inside }: Observation): WatchedRoute[] {
+  return [...(inside?.routes ?? [])]
+    .sort((a, b) => b.syncShare - a.syncShare)
+    .slice(0, MAX_ROUTES)
+    .map(({ route, rate, handlerMs, handlerP99Ms, syncShare }) => ({
+      ...{ route, rate },
+      ...{ meanMs: handlerMs, p99Ms: handlerP99Ms, loopShare: syncShare },
+    }));
+}
+
+function describeProcess(
+  { pid, main, others, rssMb, openFiles }: ProcessUse,
+  { inside }: Observation,
+): WatchedProcess {
+  return {
+    pid,
+    isObserved: inside?.pids.includes(pid) ?? false,
+    run: main.run,
+    queued: main.queued,
+    cores: others.reduce((sum, { run }) => sum + run, main.run),
+    ...{ rssMb, openFiles },
+  };
+}
+
+/** Describes what is visible from outside: without the requests there is no limit to name. */
+function describeOutside({ outside }: Observation): Judgement {
+  const processes = outside?.processes ?? [];
+  const [busiest] = [...processes].sort((a, b) => b.main.run - a.main.run);
+  const seen = busiest
+    ? `the main thread of process ${busiest.pid} is on a core ${share(busiest.main.run)} of the time`
+    : 'its threads are not visible';
+  const isBusy = (busiest?.main.run ?? 0) >= SATURATED;
+  const throttled = outside?.quota?.throttledPeriods ?? 0;
+  const full = processes.find(
+    ({ openFiles, fileLimit }) => openFiles !== null && openFiles >= (fileLimit ?? Infinity) - 3,
+  );
+  return {
+    verdict: {
+      limit: null,
+      status: 'cannot-tell',
+      sentence: `cannot tell: the requests are not seen, only the threads: ${seen}${isBusy ? ': its event loop is probably the limit' : ''}.`,
+      arithmetic: [
+        ...(throttled > 0 ? [`a CPU quota stops it in ${share(throttled)} of its periods`] : []),
+        ...(full
+          ? [`process ${full.pid} has ${plural(full.openFiles ?? 0, 'file')} open: its limit`]
+          : []),
+      ],
+      alsoLimiting: [],
+    },
+    ...{ remedy: null, confirmation: null, population: [], evidence: [] },
+  };
+}
+
+/** Lists the limits that a window cannot show. */
+function listNotObserved({ inside }: Observation): LimitId[] {
+  const limits: Limit[] = Object.values(LIMITS);
+  return limits
+    .filter(({ needsOwnLoad }) => !inside || needsOwnLoad !== undefined)
+    .map(({ id }) => id);
+}

@@ -1,0 +1,204 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { usageError } from '../../errors/millrace-error.js';
+import { checkPid, isRunning } from '../../process/discovery/check-pid.js';
+import { checkOptions, duration, flag, number, type Shapes, text } from '../../validation/shape.js';
+import { parseDuration } from '../../validation/units.js';
+import { attachProbes } from '../observe/probe/attach.js';
+import { openProbeHub, type ProbeHub } from '../observe/probe/hub.js';
+import type { Observation } from '../observe/types.js';
+import { findVisibilityGaps } from '../observe/visibility-gaps.js';
+import { WATCH_DEFAULTS, WATCH_INTERVAL_MS } from './defaults.js';
+import { WatchMemory } from './memory.js';
+import type { WatchOptions } from './options.js';
+import { WatchPeriod } from './period.js';
+import { WatchedProcesses } from './processes.js';
+import { reportWindow, type WindowReport } from './report.js';
+import type { WatchReason, WatchReport } from './result.js';
+import { parseUntil, type Until } from './until.js';
+
+/** The accepted values of each option of `watch()`. */
+const WATCH_OPTIONS: Shapes<WatchOptions> = {
+  ...{ pid: number, port: number, interval: duration, until: text, attach: flag },
+  signal: () => {},
+};
+
+/** How long the end of the service remains unnoticed. */
+const POLL_MS = 500;
+/** How long to wait for samples; a busy loop takes them late. */
+const SAMPLE_TIMEOUT_MS = 1000;
+/** Samples before a period that are kept, as counters are interpolated between samples. */
+const KEPT_MS = 2000;
+
+/** Runs a watch; see `watch()`. */
+export async function* runWatch(options: WatchOptions): AsyncGenerator<WatchReport, void> {
+  checkOptions(options, WATCH_OPTIONS);
+  const { pid, port = null, attach = false } = options;
+  const signal = options.signal ?? new AbortController().signal;
+  const until = options.until === undefined ? null : parseUntil(options.until, 'until');
+  const intervalMs = readInterval(options.interval, until);
+  const verdict = checkPid(pid);
+  if (verdict !== 'ok') throw usageError(verdict);
+  signal.throwIfAborted();
+  const hub = await openProbeHub({ http2: true });
+  const watch = new Watch({ pid, port, until, intervalMs, hub });
+  try {
+    await watch.begin(attach, signal);
+    yield* watch.run(signal);
+  } finally {
+    watch.stop();
+    await hub.close();
+  }
+}
+
+function readInterval(interval: WatchOptions['interval'], until: Until | null): number {
+  if (interval === undefined) return until ? WATCH_DEFAULTS.untilMs : WATCH_DEFAULTS.intervalMs;
+  const ms = parseDuration(interval, 'interval');
+  const { min, max } = WATCH_INTERVAL_MS;
+  if (ms < min || ms > max) {
+    throw usageError(
+      `interval must be from ${min / 1000}s to ${max / 60_000}min (got ${ms / 1000}s)`,
+    );
+  }
+  return ms;
+}
+
+interface WatchSettings {
+  pid: number;
+  port: number | null;
+  until: Until | null;
+  intervalMs: number;
+  hub: ProbeHub;
+}
+
+/** A running watch: windows, one after the other, of which some are reported. */
+class Watch {
+  readonly #settings: WatchSettings;
+  readonly #stepMs: number;
+  readonly #processes: WatchedProcesses;
+  readonly #memory = new WatchMemory();
+  #period: WatchPeriod;
+  /** Begin of the window that is observed now, and of the one before it. */
+  #stepFromMs: number;
+  #lastFromMs: number;
+  /** What the window before said, and the last report. */
+  #lastLimit: string | null = null;
+  #reportedLimit: string | null = null;
+  #isReported = false;
+
+  constructor(settings: WatchSettings) {
+    const { pid, port, until, intervalMs, hub } = settings;
+    this.#settings = settings;
+    this.#stepMs = until ? intervalMs : Math.min(WATCH_DEFAULTS.stepMs, intervalMs);
+    this.#processes = new WatchedProcesses(pid, hub);
+    this.#period = new WatchPeriod(pid, port, hub);
+    this.#stepFromMs = this.#lastFromMs = this.#period.fromMs;
+  }
+
+  /** Connects to the processes of the service. */
+  async begin(attach: boolean, signal: AbortSignal): Promise<void> {
+    const { pid, port, hub } = this.#settings;
+    if (port !== null) hub.setPorts([port]);
+    await this.#processes.update();
+    if (!attach || this.#processes.isAnyObserved) return;
+    await attachProbes(pid, port === null ? null : { host: 'localhost', port }, hub, signal);
+  }
+
+  /** Observes windows until the watch ends. */
+  async *run(signal: AbortSignal): AsyncGenerator<WatchReport, void> {
+    const { until, intervalMs } = this.#settings;
+    for (;;) {
+      const hasEnded = !(await this.#wait(signal));
+      if (signal.aborted) return;
+      const nowMs = performance.now();
+      const step = await this.#observeStep(nowMs);
+      const current = this.#report(step);
+      const { limit } = current.verdict;
+      if (hasEnded) {
+        yield this.#publish('ended', current);
+        return;
+      }
+      const value = until?.findValue(step.load) ?? null;
+      if (until && value !== null) {
+        yield {
+          ...this.#publish('condition', current),
+          condition: { condition: until.text, value },
+        };
+        return;
+      }
+      const hasChanged = limit === this.#lastLimit && limit !== this.#reportedLimit;
+      this.#lastLimit = limit;
+      if (until) this.#beginPeriod();
+      else if (!this.#isReported) yield this.#publish('start', current);
+      else if (hasChanged) yield this.#publish('limit-changed', this.#reportFrom(this.#lastFromMs));
+      else if (nowMs - this.#period.fromMs >= intervalMs - this.#stepMs / 2) {
+        yield this.#publish('interval', this.#reportFrom(this.#period.fromMs));
+      }
+      this.#lastFromMs = this.#stepFromMs;
+      this.#stepFromMs = performance.now();
+      await this.#processes.update();
+    }
+  }
+
+  /** Waits for the end of the window. Returns whether the service still runs. */
+  async #wait(signal: AbortSignal): Promise<boolean> {
+    const untilMs = this.#stepFromMs + this.#stepMs;
+    while (performance.now() < untilMs && !signal.aborted) {
+      if (!isRunning(this.#settings.pid)) return false;
+      const ms = Math.min(POLL_MS, Math.max(1, untilMs - performance.now()));
+      await sleep(ms, undefined, { signal }).catch(() => {});
+    }
+    return isRunning(this.#settings.pid);
+  }
+
+  async #observeStep(nowMs: number): Promise<Observation> {
+    await this.#settings.hub.requestSamples(nowMs, SAMPLE_TIMEOUT_MS);
+    const step = this.#period.observe(this.#stepFromMs, nowMs);
+    this.#memory.add(step);
+    return step;
+  }
+
+  #report(block: Observation): WindowReport {
+    return reportWindow(block, this.#memory, this.#settings.hub.heapExhaustions);
+  }
+
+  #reportFrom(fromMs: number): WindowReport {
+    return this.#report(this.#period.observe(fromMs, performance.now()));
+  }
+
+  /** Completes a report, and begins a new period. */
+  #publish(reason: WatchReason, report: WindowReport): WatchReport {
+    const { pid } = this.#settings;
+    this.#isReported = true;
+    this.#lastLimit = this.#reportedLimit = report.verdict.limit;
+    if (reason !== 'ended') this.#beginPeriod();
+    return { schemaVersion: 1, reason, pid, ...report, cannotSee: this.#listGaps(reason, report) };
+  }
+
+  #listGaps(reason: WatchReason, { processes, traffic }: WindowReport): string[] {
+    const { pid } = this.#settings;
+    if (reason === 'ended') return [];
+    // A supervisor, or a process that serves nothing, needs no probe.
+    const pids = processes
+      .filter(({ isObserved, run }) => !isObserved && (traffic === null || run > MIN_RUN))
+      .map((one) => one.pid);
+    return [
+      ...this.#processes.describeGaps(pids.length > 0 || traffic !== null ? pids : [pid]),
+      ...findVisibilityGaps(pid, { host: 'localhost', port: 0 }, true),
+    ];
+  }
+
+  #beginPeriod(): void {
+    const { pid, port, hub } = this.#settings;
+    this.#period.stop();
+    this.#period = new WatchPeriod(pid, port, hub);
+    hub.forgetBefore(this.#period.fromMs - KEPT_MS);
+    this.#stepFromMs = this.#lastFromMs = this.#period.fromMs;
+  }
+
+  stop(): void {
+    this.#period.stop();
+  }
+}
+
+/** Share of a core from which on a process that is not seen from inside is named beside one that is. */
+const MIN_RUN = 0.05;
