@@ -36,7 +36,10 @@ export const COMMANDS: readonly Command[] = [
   }),
   define({
     name: 'explain',
-    usage: [['millrace explain URL | -- COMMAND', 'what limits the throughput?']],
+    usage: [
+      ['millrace explain URL | -- COMMAND', 'what limits the throughput?'],
+      ['millrace explain --watch --pid N', 'the same in production'],
+    ],
     flags: async () => (await import('./flags/explain-flags.js')).EXPLAIN,
     action: async () => (await import('./commands/explain.js')).explainCommand,
   }),

@@ -1,8 +1,10 @@
 // The reports of results, for programs: `millrace/report`. What is returned is what the command line writes.
 import { usageError } from '../errors/millrace-error.js';
+import type { WatchReport } from '../explain/watch/result.js';
 import { checkVersion, readResultFile } from '../files/result-file.js';
 import type { LoadResult } from '../load/result.js';
 import { isObject } from '../validation/shape.js';
+import { formatWatchText } from './explain/watch.js';
 import { formatJson as listJsonParts } from './json.js';
 import { type AnyResult, type Formats, KINDS, type Kind, type ResultKind } from './kinds.js';
 
@@ -76,6 +78,15 @@ export function formatText(result: AnyResult, options: TextReportOptions = {}): 
 export function formatHint(result: LoadResult, options: HintReportOptions = {}): string {
   const { color = false, width = 80, command = null } = options;
   return render([result], 'hint', (hint, [one]) => hint(one, { color, width, command }));
+}
+
+/** Formats a report of `watch()` as text, without a trailing line break. */
+export function formatWatchReport(
+  report: WatchReport,
+  options: Omit<TextReportOptions, 'notes'> = {},
+): string {
+  const { color = false, width = 80 } = options;
+  return formatWatchText(report, { color, width });
 }
 
 /** Formats a result as a page of HTML that needs no other file. */

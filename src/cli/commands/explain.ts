@@ -7,12 +7,14 @@ import { runAndReport } from '../run-and-report.js';
 import { requireTarget } from '../target.js';
 import { askPassphrase } from '../terminal/passphrase.js';
 import { printNote, printText } from '../terminal/print.js';
+import { watchCommand } from './watch.js';
 
 /** Explains the limit of the server that the command line names. */
 export async function explainCommand(invocation: ExplainInvocation): Promise<number> {
   const { options, own, list, why, profile } = invocation;
   await askPassphrase(options);
   if (list || why !== undefined) return printCatalogue(why);
+  if (invocation.watch) return watchCommand(invocation);
   requireTarget(
     invocation,
     'explain needs a server: millrace explain URL [--pid N], or millrace explain -- COMMAND',

@@ -2,6 +2,12 @@ import { EXPLAIN_DEFAULTS, MIN_BUDGET_MS, WAIT_STACKS } from '../../explain/defa
 import type { ExplainOptions } from '../../index.js';
 import { parseFlagDuration } from '../../validation/units.js';
 import type { CommandFlags } from './command-flags.js';
+import {
+  checkWatchFlags,
+  newWatchFlags,
+  WATCH_FLAGS,
+  type WatchFlags,
+} from './explain-watch-flags.js';
 import type { Flag } from './flag.js';
 import { storeIn } from './kinds.js';
 import { HOSTS_UNSUPPORTED } from './load/hosts-flags.js';
@@ -12,7 +18,7 @@ import { shareLoadFlags } from './load/shared-flags.js';
 import type { UnsupportedFlags } from './parse.js';
 
 /** A parsed command line of `millrace explain`. */
-export interface ExplainInvocation extends Invocation {
+export interface ExplainInvocation extends Invocation, WatchFlags {
   own: Pick<
     ExplainOptions,
     'budget' | 'warmup' | 'pid' | 'attach' | 'allowMoreLoad' | 'waitStacks'
@@ -126,13 +132,20 @@ const OWN: Flag<ExplainInvocation>[] = [
     details:
       "cpu.cpuprofile and heap.heapprofile are V8's own formats, which DevTools and speedscope open; cpu.pb.gz, waits.pb.gz and heap.pb.gz are for pprof, with the names and lines of the sources. Each is written if it was measured. The folder is created.",
   }),
+  ...WATCH_FLAGS,
   invocation.toggle('list', 'list', true, { help: 'print the limits that are known, and end' }),
   invocation.text('why', 'why', { value: 'LIMIT', help: 'print all about one limit, and end' }),
 ];
 
+const SHARED = shareLoadFlags(OWN, UNSUPPORTED);
+
 /** The flags of `millrace explain`. */
 export const EXPLAIN: CommandFlags<ExplainInvocation> = {
   groups: [{ title: 'millrace explain', flags: OWN }],
-  ...shareLoadFlags(OWN, UNSUPPORTED),
-  create: () => ({ ...newInvocation(), own: {}, list: false }),
+  ...SHARED,
+  create: () => ({ ...newInvocation(), ...newWatchFlags(), own: {}, list: false }),
+  setOperands(into, operands) {
+    SHARED.setOperands(into, operands);
+    checkWatchFlags(into, into.typed);
+  },
 };

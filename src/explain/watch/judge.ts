@@ -90,7 +90,9 @@ function describeNoLimit(metrics: Metrics): Unlimited {
   const stretch = unloadedLatencyMs ? responseMs / unloadedLatencyMs : null;
   if (!isBusy && (isShort || (stretch !== null && stretch < MIN_QUEUEING_STRETCH))) {
     const quiet =
-      stretch === null ? '' : `, and ${time(unloadedLatencyMs)} where requests hardly overlapped`;
+      stretch === null || stretch < MIN_TOLD_STRETCH
+        ? ''
+        : `, and ${time(unloadedLatencyMs)} where requests hardly overlapped`;
     return unlimited(
       'no-limit',
       `nothing limits the service: it answers ${seen}${quiet}${busy}${describeWait(metrics)}.`,
@@ -102,6 +104,9 @@ function describeNoLimit(metrics: Metrics): Unlimited {
       : `requests take ${stretch.toFixed(1)} times as long as where they hardly overlapped (${time(unloadedLatencyMs)}), and no limit fits`;
   return unlimited('cannot-tell', `cannot tell: ${seen}${busy}; ${why}${describeWait(metrics)}.`);
 }
+
+/** Minimum ratio to the response time of single requests at which that is told. */
+const MIN_TOLD_STRETCH = 1.1;
 
 /** Describes what most requests wait for. */
 function describeWait(metrics: Metrics): string {

@@ -56,7 +56,8 @@ export class WatchMemory {
     }
     const last = this.#quietest;
     const isOld = last !== null && this.#windows - last.window > MAX_WINDOWS;
-    if (last === null || isOld || aloneShare >= last.aloneShare) {
+    // A later window describes the service better: its code is compiled by then.
+    if (last === null || isOld || aloneShare >= 0.95 * last.aloneShare) {
       this.#quietest = { aloneShare, block, window: this.#windows };
     }
   }
