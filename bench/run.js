@@ -5,7 +5,7 @@
 //   npm run bench -- all [--node VERSION]...: load, stack and apps, then the tables
 //   npm run bench -- tables: writes the tables of README.md and BENCHMARKING.md, and the picture of the stack
 //   npm run bench -- pictures: draws explain's report for README.md
-//   npm run bench -- budget, explain, deadlines, compare: suites of their own, see run.js in their folders
+//   npm run bench -- budget, explain, watch, deadlines, compare: suites of their own, see run.js in their folders
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -35,6 +35,7 @@ import * as flood from './stack/flood.js';
 import * as idle from './stack/idle.js';
 import * as launch from './stack/launch.js';
 import * as serving from './stack/serving.js';
+import { main as watch } from './watch/run.js';
 
 const kinds = {
   ...{ throughput, spacing, memory, start },
@@ -152,5 +153,5 @@ async function main() {
 }
 
 const [first, ...others] = process.argv.slice(2);
-const own = { explain, deadlines, compare, budget, pictures, tables: writeTables };
+const own = { explain, watch, deadlines, compare, budget, pictures, tables: writeTables };
 await (first in own ? own[first](others) : main());
