@@ -1,54 +1,61 @@
-// What a watch costs a service: requests per second without millrace/observe, with it, and watched, in rounds that alternate.
+// What it costs services to be watched: the cost of a request and of an idle process, against the CPU time that a request of
+// the service takes.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { findFreePort } from '../../dist/process/listening/free-port.js';
-import { runLoad, startService, startWatch, stop } from './processes.js';
+import { runLoad, startService, stop } from './processes.js';
 
-const SERVICES = ['hello', 'json', 'fetch'];
-const LOAD = ['-c', '20'];
-const [WARMUP_S, MEASURE_S] = [2, 5];
+const COST = fileURLToPath(new URL('cost.cjs', import.meta.url));
+const SERVICES = ['hello', 'json', 'fetch', 'template'];
+const [WARMUP_MS, SEGMENT_MS, SEGMENTS] = [3000, 1000, 8];
 
-/** Yields a line for each service: the ratios of throughput per CPU time of the service, with their intervals. */
-export async function* measureOverhead(rounds) {
+/** Yields a line for the probe, and one for each service. */
+export async function* measureOverhead() {
+  const { us, idle } = JSON.parse(execFileSync(process.execPath, [COST], { encoding: 'utf8' }));
+  yield `Node.js ${process.versions.node}: the probe takes ${us.toFixed(2)} µs of CPU time per request, and ${percent(idle)} of a core without requests`;
   for (const service of SERVICES) {
-    const ratios = { observe: [], watched: [] };
-    for (let round = 0; round < rounds; round++) {
-      const [plain, watched, observe, again] = [
-        await measure(service, 'plain'),
-        await measure(service, 'watched'),
-        await measure(service, 'observe'),
-        await measure(service, 'plain'),
-      ];
-      const base = Math.sqrt(plain * again);
-      ratios.observe.push(observe / base);
-      ratios.watched.push(watched / base);
-    }
-    yield `${service.padEnd(8)} with millrace/observe ${describe(ratios.observe)}, watched ${describe(ratios.watched)}`;
+    const requestUs = await measureRequestUs(service);
+    yield `${service.padEnd(8)} ${requestUs.toFixed(0).padStart(6)} µs of CPU time per request: +${percent(us / requestUs)} watched`;
   }
 }
 
-/** Requests per second of CPU time of the service: what others do on the machine changes that least. */
-async function measure(service, how) {
+function percent(share) {
+  return `${(share * 100).toFixed(2)} %`;
+}
+
+/** CPU time of the service's main thread per request under load, in µs: the least of some segments. */
+async function measureRequestUs(service) {
   const port = await findFreePort();
-  const observe = how !== 'plain';
-  const child = await startService({ service }, { port, directory: tmpdir(), observe });
-  const watch = how === 'watched' ? startWatch(child.pid) : null;
-  const urls = [`http://127.0.0.1:${port}/`];
+  const child = await startService({ service }, { port, directory: tmpdir() });
   try {
-    await runLoad(LOAD, urls, WARMUP_S);
-    const result = await runLoad(LOAD, urls, MEASURE_S);
-    return result.throughput.mean / result.server.cpuMean;
+    const seconds = (WARMUP_MS + SEGMENTS * SEGMENT_MS) / 1000 + 2;
+    const loaded = runLoad(['-c', '20'], [`http://127.0.0.1:${port}/`], seconds);
+    await sleep(WARMUP_MS);
+    const readings = [];
+    for (let index = 0; index <= SEGMENTS; index++) {
+      readings.push({ atMs: Date.now(), cpuMs: readCpuMs(child.pid) });
+      await sleep(SEGMENT_MS);
+    }
+    const { startedAtMs, windowMs, series } = await loaded;
+    const costs = readings.slice(1).map((to, index) => {
+      const from = readings[index];
+      const windows = series.filter(
+        ({ tMs }) => startedAtMs + tMs >= from.atMs && startedAtMs + tMs + windowMs <= to.atMs,
+      );
+      const requests = windows.reduce((sum, { completed }) => sum + completed, 0);
+      const perMs = requests / (windows.length * windowMs);
+      return ((to.cpuMs - from.cpuMs) * 1000) / (perMs * (to.atMs - from.atMs));
+    });
+    return Math.min(...costs.filter((cost) => cost > 0));
   } finally {
-    if (watch) await stop(watch.child, 'SIGTERM');
     await stop(child);
   }
 }
 
-/** The geometric mean of ratios, with the interval of twice its standard error. */
-function describe(ratios) {
-  const logs = ratios.map(Math.log);
-  const mean = logs.reduce((sum, log) => sum + log, 0) / logs.length;
-  const variance = logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / (logs.length - 1);
-  const error = 2 * Math.sqrt(variance / logs.length);
-  const at = (log) => `${((Math.exp(log) - 1) * 100).toFixed(1)} %`;
-  return `${at(mean)} [${at(mean - error)}, ${at(mean + error)}]`;
+/** CPU time of the main thread. */
+function readCpuMs(pid) {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
 }

@@ -2,7 +2,7 @@
 // it costs a service to be watched.
 //
 //   npm run bench -- watch [--case NAME]... [--quiet 7] [--load 16] [--list]
-//   npm run bench -- watch --overhead [--rounds 6]
+//   npm run bench -- watch --overhead
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,14 +16,13 @@ const OPTIONS = {
   case: { type: 'string', multiple: true, default: [] },
   quiet: { type: 'string', default: '7' },
   load: { type: 'string', default: '16' },
-  rounds: { type: 'string', default: '6' },
   overhead: { type: 'boolean', default: false },
   list: { type: 'boolean', default: false },
 };
 
 export async function main(args) {
   const options = readOptions(args);
-  if (options.overhead) return printOverhead(Number(options.rounds));
+  if (options.overhead) return printOverhead();
   const wanted = cases.filter(canWatch).filter(({ name }) => {
     return options.case.length === 0 || options.case.includes(name);
   });
@@ -61,6 +60,6 @@ function readOptions(args) {
   }
 }
 
-async function printOverhead(rounds) {
-  for await (const line of measureOverhead(rounds)) console.log(line);
+async function printOverhead() {
+  for await (const line of measureOverhead()) console.log(line);
 }

@@ -48,7 +48,7 @@ export interface ProbeOptions {
 export const startProbe = ignoreErrors(
   (socket: Socket, { isRunning, isObserver, onDisconnect }: ProbeOptions): void => {
     const output = new SynchronousWrites();
-    const observer = new ProbeObserver(output);
+    const observer = new ProbeObserver(output, isObserver);
     const liveAllocations = new LiveAllocations();
     let timer: NodeJS.Timeout | null = null;
     let isServing = false;

@@ -36,12 +36,13 @@ export class ProbeObserver {
   readonly #pool = new ThreadPool();
   #samples = 0;
 
-  constructor(output: SynchronousWrites) {
+  /** @param isSparing whether it has to cost as little as possible, in production */
+  constructor(output: SynchronousWrites, isSparing: boolean) {
     this.#output = output;
     this.requests = new Requests(this.portFilter, ({ name }, from, to) =>
       this.#stalls.addSynchronousPart(name, from, to),
     );
-    this.#stalls = new LoopStalls(this.requests, this.#collections);
+    this.#stalls = new LoopStalls(this.requests, this.#collections, isSparing);
     this.clientRequests = new ClientRequests(this.#calls);
     this.fetches = new Fetches(this.#calls);
     this.undiciPools = new UndiciPools(this.#calls);

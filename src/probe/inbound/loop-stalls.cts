@@ -1,12 +1,19 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { StallCounters } from '../protocol.cjs';
-import { afterPoll, every, now } from '../runtime/clock.cjs';
+import { afterPoll, every, ignoreErrors, now, timers } from '../runtime/clock.cjs';
 import { hasEventCounts, readLoopTimes } from '../runtime/event-loop.cjs';
 import type { GarbageCollections } from '../runtime/gc.cjs';
 import type { Requests } from './requests.cjs';
 
 const MIN_STALL_MS = 20;
 const TICK_MS = 5;
+/**
+ * Time between two ticks in production, while the loop works and while it is idle: to wake an idle loop costs more than what
+ * is measured. Of a loop that hardly works a long time is as clear as a short one.
+ */
+const [SPARING_TICK_MS, IDLE_TICK_MS] = [10, 50];
+/** Share of the time between two ticks in which an idle loop works at most. */
+const MAX_IDLE_WORK = 0.1;
 /** Assumed cost of an event or a response, synchronous parts of handlers excluded, until enough have been seen. */
 const DEFAULT_COST_MS = 0.1;
 const MIN_COST_SAMPLES = 100;
@@ -47,27 +54,44 @@ export class LoopStalls {
   readonly #requests: Requests;
   readonly #collections: GarbageCollections;
   readonly #queue = new RunQueue();
+  /** Whether it has to cost as little as possible. */
+  readonly #isSparing: boolean;
   #timer: NodeJS.Timeout | null = null;
   #last: LoopReading | null = null;
   #longRequests: Stall[] = [];
   #shortWork = { ms: 0, events: 0, ended: 0 };
 
-  constructor(requests: Requests, collections: GarbageCollections) {
+  constructor(requests: Requests, collections: GarbageCollections, isSparing: boolean) {
+    this.#isSparing = isSparing;
     this.#requests = requests;
     this.#collections = collections;
   }
 
   observe(on: boolean): void {
-    clearInterval(this.#timer ?? undefined);
+    clearTimeout(this.#timer ?? undefined);
     this.#timer = null;
     this.#longRequests = [];
     if (on) {
       this.#queue.open();
       this.#last = this.#readLoop();
-      this.#timer = every(TICK_MS, () => this.#tick());
+      this.#timer = this.#isSparing
+        ? this.#scheduleTick(SPARING_TICK_MS)
+        : every(TICK_MS, () => this.#tick());
     } else {
       this.#queue.close();
     }
+  }
+
+  #scheduleTick(ms: number): NodeJS.Timeout {
+    const tick = () => {
+      const from = this.#last;
+      ignoreErrors(() => this.#tick())();
+      const to = this.#last;
+      const isIdle =
+        from && to && to.idleMs - from.idleMs >= (1 - MAX_IDLE_WORK) * (to.at - from.at);
+      this.#timer = this.#scheduleTick(isIdle ? IDLE_TICK_MS : SPARING_TICK_MS);
+    };
+    return timers.setTimeout(tick, ms).unref();
   }
 
   /** Adds the synchronous part of a request. */
