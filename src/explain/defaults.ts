@@ -20,6 +20,8 @@ export const WATCH_DEFAULTS = {
   untilMs: 5000,
   /** Length of the windows in which a change of the limit is looked for. */
   stepMs: 5000,
+  /** Length of the profile of a busy loop, at most one in a report. */
+  profileMs: 1000,
 } as const;
 
 /** Range of the time between reports. The readings of a whole interval are kept in memory. */

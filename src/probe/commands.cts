@@ -1,6 +1,7 @@
 import type { ProbeObserver } from './observer.cjs';
 import type { Answers, CommandMessage, CommandName, Commands } from './protocol.cjs';
 import { type LiveAllocations, sampleAllocations } from './runtime/allocations.cjs';
+import { now } from './runtime/clock.cjs';
 import { takeHeapSnapshot } from './runtime/heap-snapshot.cjs';
 import { countPoolJobs } from './runtime/pool-jobs.cjs';
 import type { SynchronousWrites } from './runtime/synchronous-writes.cjs';
@@ -70,7 +71,10 @@ const HANDLERS: Handlers = {
   noDelay: ({ observer }, { on }) => observer.exchanges.setNoDelay(on),
   outboundDelay: ({ observer }, { ms }) =>
     observer.clientRequests.setDelay(ms) + observer.fetches.setDelay(ms),
-  profile: async (_, { ms }) => ({ pid: process.pid, profile: await takeProfile(ms) }),
+  async profile(context, { ms }) {
+    if (context.isObserver) refuseLongProfile(ms);
+    return { pid: process.pid, profile: await takeProfile(ms) };
+  },
   poolJobs: (_, { ms }) => countPoolJobs(ms),
   waits: ({ observer }, { ms, depth }) => takeWaits(observer, ms, depth),
   writtenFiles: ({ output }) => [...output.files],
@@ -87,14 +91,27 @@ const HANDLERS: Handlers = {
     pid === process.pid ? takeHeapSnapshot(file, observer.requests.counters.ended) : null,
 };
 
-/** The commands that only observe: none of them changes what the application does. */
+/** The commands that only observe: none of them changes what the application does. Any other one is refused in production. */
 const OBSERVING: ReadonlySet<CommandName> = new Set<CommandName>([
   'subscribe',
   'setPorts',
   'observeHttp2',
   'sample',
   'writtenFiles',
+  'profile',
 ]);
+
+/** The longest profile that is taken in production, and the least time between two of them: a profile costs a few percent. */
+const [MAX_PROFILE_MS, MIN_PROFILE_PAUSE_MS] = [1000, 10_000];
+let profiledAt = Number.NEGATIVE_INFINITY;
+
+function refuseLongProfile(ms: number): void {
+  const isSoon = now() - profiledAt < MIN_PROFILE_PAUSE_MS;
+  if (!(ms <= MAX_PROFILE_MS) || isSoon) {
+    throw new Error('not permitted in production: a long profile, or one soon after another');
+  }
+  profiledAt = now();
+}
 
 /** Runs a command from Millrace. */
 export async function runCommand(

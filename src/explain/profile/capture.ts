@@ -1,6 +1,7 @@
 import type { LimitId } from '../limit-ids.js';
 import { LIMITS } from '../limits/limits.js';
 import type { LoopTimeBreakdown } from '../metrics/types.js';
+import type { ProbeHub } from '../observe/probe/hub.js';
 import type { HotFunction } from '../result.js';
 import type { BlockLength } from '../target/block-length.js';
 import type { ServerUnderTest } from '../target/server-under-test.js';
@@ -54,14 +55,11 @@ export async function deriveProfiles(
   { raw }: ProcessProfile,
 ): Promise<Profiles> {
   const underLoad = analyzeProfile(raw);
-  const { self: hotFunctions, files, printing, printingAtMost, writing, connecting } = underLoad;
-  const gc = hotFunctions.find(({ name }) => name === '(garbage collector)')?.share ?? 0;
   const { rootCause, background } = await findRootCause(subject, limit, underLoad);
-  const logs = { logging: printing, maxLogging: printingAtMost };
   return {
-    hotFunctions,
+    hotFunctions: underLoad.self,
     dominantCall: underLoad.dominantCall,
-    loopTime: { gc, files, ...logs, writing, connecting, background },
+    loopTime: toLoopTime(underLoad, background),
     rootCause,
   };
 }
@@ -128,12 +126,29 @@ async function profileWhile(
   { hub }: ServerUnderTest,
   work: () => Promise<unknown>,
 ): Promise<ProcessProfile | null> {
-  const answers = hub?.command('profile', { ms: PROFILE_MS }).catch(() => []);
+  const answer = hub && takeProfile(hub, PROFILE_MS);
   await work();
-  const profiles = ((await answers) ?? []).map(({ pid, profile }) => {
+  return answer;
+}
+
+/** Takes a profile of each process that serves. Returns that of the busiest one; `null` without one. */
+export async function takeProfile(
+  hub: Pick<ProbeHub, 'command'>,
+  ms: number,
+): Promise<ProcessProfile | null> {
+  const answers = await hub.command('profile', { ms }).catch(() => []);
+  const profiles = answers.map(({ pid, profile }) => {
     const raw = profile as CpuProfile;
     return { pid, raw, busyMs: computeBusyMs(raw) };
   });
   const [busiest] = profiles.sort((a, b) => b.busyMs - a.busyMs);
   return busiest ? { pid: busiest.pid, raw: busiest.raw } : null;
+}
+
+/** Breaks the loop's busy time down by what a profile shows. */
+export function toLoopTime(view: ProfileView, background: number | null): LoopTimeBreakdown {
+  const { self, files, printing, printingAtMost, writing, connecting } = view;
+  const gc = self.find(({ name }) => name === '(garbage collector)')?.share ?? 0;
+  const logs = { logging: printing, maxLogging: printingAtMost };
+  return { gc, files, ...logs, writing, connecting, background };
 }

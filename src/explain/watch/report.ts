@@ -7,6 +7,9 @@ import { deriveMetrics } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
 import type { HeapExhaustion } from '../observe/probe/heap-exhaustion.js';
 import type { Observation, ProcessUse } from '../observe/types.js';
+import type { ProfileView } from '../profile/analyze.js';
+import { toLoopTime } from '../profile/capture.js';
+import type { HotFunction } from '../result.js';
 import { type Judgement, judgeWindow } from './judge.js';
 import type { WatchMemory } from './memory.js';
 import type { WatchedProcess, WatchedRoute, WatchedTraffic, WatchReport } from './result.js';
@@ -15,31 +18,57 @@ import type { WatchedProcess, WatchedRoute, WatchedTraffic, WatchReport } from '
 export interface WindowReport
   extends Omit<WatchReport, 'schemaVersion' | 'reason' | 'pid' | 'condition' | 'cannotSee'> {}
 
-/** Maximum number of routes of a report. */
-const MAX_ROUTES = 10;
+/** Maximum number of routes, and of functions, of a report. */
+const [MAX_ROUTES, MAX_FUNCTIONS] = [10, 5];
 
-/** Reports on a window. `exhausted` are the processes that ended in it with a full heap. */
+/**
+ * Reports on a window.
+ *
+ * @param exhausted the processes that ended in it with a full heap
+ * @param profile that of the busiest process; `null` without one
+ */
 export function reportWindow(
   block: Observation,
   memory: WatchMemory,
   exhausted: HeapExhaustion[],
+  profile: ProfileView | null,
 ): WindowReport {
+  const loopTime = profile && toLoopTime(profile, null);
   const judgement = block.inside
-    ? judgeWindow(toMetrics(block, memory), {
-        retained: memory.retained,
-        exhausted,
-        ...{ costOverTime: [], secondProcess: null, afterRestart: null },
-      })
+    ? judgeWindow(
+        { ...toMetrics(block, memory), loopTime },
+        {
+          retained: memory.retained,
+          exhausted,
+          ...{ costOverTime: [], secondProcess: null, afterRestart: null },
+        },
+      )
     : describeOutside(block);
   return {
     startedAt: block.load.startedAt,
     durationMs: block.load.durationMs,
     traffic: block.inside && describeTraffic(block),
     ...judgement,
+    hot: profile ? listHotFunctions(profile) : [],
     routes: listRoutes(block),
     processes: (block.outside?.processes ?? []).map((one) => describeProcess(one, block)),
     notObserved: listNotObserved(block),
   };
+}
+
+/** Lists the functions that take most of the loop's time, and the call of the application that does with all that it calls. */
+function listHotFunctions({ self, dominantCall }: ProfileView): HotFunction[] {
+  const [first] = self;
+  const isTold =
+    dominantCall === null ||
+    self.some(({ name, place }) => name === dominantCall.name && place === dominantCall.place);
+  const all = isTold || !first ? self : [dominantCall, ...self];
+  return all.slice(0, MAX_FUNCTIONS);
+}
+
+/** Whether a window is worth a profile: its loop is busy, and the functions that keep it busy are of interest. */
+export function isWorthProfile({ inside, outside }: Observation): boolean {
+  return (inside?.utilization ?? 0) >= SATURATED && outside !== null;
 }
 
 function toMetrics(base: Observation, { quietest }: WatchMemory): Metrics {

@@ -1,5 +1,5 @@
 import type { LimitId } from '../limit-ids.js';
-import type { ExplainEvidence, ExplainStage, ExplainStatus } from '../result.js';
+import type { ExplainEvidence, ExplainStage, ExplainStatus, HotFunction } from '../result.js';
 
 /** Why a report is given. */
 export type WatchReason =
@@ -80,6 +80,11 @@ export interface WatchReport {
   /** The requests in flight by stage. */
   population: ExplainStage[];
   evidence: ExplainEvidence[];
+  /**
+   * The most expensive functions, by a profile of the second after the window; empty without one. It is taken where a new
+   * limit is a busy loop, or the condition holds.
+   */
+  hot: HotFunction[];
   /** The ten routes that kept the event loop longest. */
   routes: WatchedRoute[];
   processes: WatchedProcess[];

@@ -8,11 +8,13 @@ import { attachProbes } from '../observe/probe/attach.js';
 import { openProbeHub, type ProbeHub } from '../observe/probe/hub.js';
 import type { Observation } from '../observe/types.js';
 import { findVisibilityGaps } from '../observe/visibility-gaps.js';
+import { analyzeProfile, type ProfileView } from '../profile/analyze.js';
+import { takeProfile } from '../profile/capture.js';
 import { WatchMemory } from './memory.js';
 import type { WatchOptions } from './options.js';
 import { WatchPeriod } from './period.js';
 import { WatchedProcesses } from './processes.js';
-import { reportWindow, type WindowReport } from './report.js';
+import { isWorthProfile, reportWindow, type WindowReport } from './report.js';
 import type { WatchReason, WatchReport } from './result.js';
 import { parseUntil, type Until } from './until.js';
 
@@ -84,6 +86,8 @@ class Watch {
   #lastLimit: string | null = null;
   #reportedLimit: string | null = null;
   #isReported = false;
+  /** The last one of a busy loop. */
+  #profile: ProfileView | null = null;
 
   constructor(settings: WatchSettings) {
     const { pid, port, until, intervalMs, hub } = settings;
@@ -105,7 +109,7 @@ class Watch {
 
   /** Observes windows until the watch ends. */
   async *run(signal: AbortSignal): AsyncGenerator<WatchReport, void> {
-    const { until, intervalMs } = this.#settings;
+    const { until } = this.#settings;
     for (;;) {
       const hasEnded = !(await this.#wait(signal));
       if (signal.aborted) return;
@@ -119,24 +123,29 @@ class Watch {
       }
       const value = until?.findValue(step.load) ?? null;
       if (until && value !== null) {
-        yield {
-          ...this.#publish('condition', current),
-          condition: { condition: until.text, value },
-        };
+        const report = await this.#reportFrom('condition', this.#stepFromMs, nowMs);
+        yield { ...report, condition: { condition: until.text, value } };
         return;
       }
-      const hasChanged = limit === this.#lastLimit && limit !== this.#reportedLimit;
+      const fromMs = this.#findWindow(limit, nowMs);
       this.#lastLimit = limit;
       if (until) this.#beginPeriod();
-      else if (!this.#isReported) yield this.#publish('start', current);
-      else if (hasChanged) yield this.#publish('limit-changed', this.#reportFrom(this.#lastFromMs));
-      else if (nowMs - this.#period.fromMs >= intervalMs - this.#stepMs / 2) {
-        yield this.#publish('interval', this.#reportFrom(this.#period.fromMs));
-      }
+      else if (fromMs) yield await this.#reportFrom(fromMs.reason, fromMs.ms, nowMs);
       this.#lastFromMs = this.#stepFromMs;
       this.#stepFromMs = performance.now();
       await this.#processes.update();
     }
+  }
+
+  /** Finds the window to report on, by what its last step said; `null` if there is nothing to report yet. */
+  #findWindow(limit: string | null, nowMs: number): { reason: WatchReason; ms: number } | null {
+    if (!this.#isReported) return { reason: 'start', ms: this.#period.fromMs };
+    if (limit === this.#lastLimit && limit !== this.#reportedLimit) {
+      return { reason: 'limit-changed', ms: this.#lastFromMs };
+    }
+    const { intervalMs } = this.#settings;
+    const isDue = nowMs - this.#period.fromMs >= intervalMs - this.#stepMs / 2;
+    return isDue ? { reason: 'interval', ms: this.#period.fromMs } : null;
   }
 
   /** Waits for the end of the window. Returns whether the service still runs. */
@@ -158,11 +167,19 @@ class Watch {
   }
 
   #report(block: Observation): WindowReport {
-    return reportWindow(block, this.#memory, this.#settings.hub.heapExhaustions);
+    const profile = isWorthProfile(block) ? this.#profile : null;
+    return reportWindow(block, this.#memory, this.#settings.hub.heapExhaustions, profile);
   }
 
-  #reportFrom(fromMs: number): WindowReport {
-    return this.#report(this.#period.observe(fromMs, performance.now()));
+  /** Reports on a window, with a profile of the second after it where its loop is busy. */
+  async #reportFrom(reason: WatchReason, fromMs: number, toMs: number): Promise<WatchReport> {
+    const block = this.#period.observe(fromMs, toMs);
+    if (isWorthProfile(block)) {
+      const profile = await takeProfile(this.#settings.hub, WATCH_DEFAULTS.profileMs);
+      // The process refuses one soon after another.
+      if (profile) this.#profile = analyzeProfile(profile.raw);
+    }
+    return this.#publish(reason, this.#report(block));
   }
 
   /** Completes a report, and begins a new period. */

@@ -27,6 +27,7 @@ export function formatWatchText(
     [formatHead(report, sheet), ...formatTraffic(report, sheet)],
     formatVerdict(report, sheet),
     formatStages(report, sheet),
+    formatFunctions(report, sheet),
     formatRoutes(report, sheet),
     report.cannotSee.flatMap((line) => formatIndented(sheet, `not seen: ${line}`)),
   ]);
@@ -94,6 +95,17 @@ function formatStages({ population }: WatchReport, sheet: Sheet): string[] {
       const bar = drawBar(requests / total, BAR_WIDTH).padEnd(BAR_WIDTH);
       return `  ${label.padEnd(width)}  ${sheet.paint('bar', bar)} ${amount(requests)}`;
     }),
+  ];
+}
+
+function formatFunctions({ hot }: WatchReport, sheet: Sheet): string[] {
+  if (hot.length === 0) return [];
+  return [
+    sheet.paint('dim', "the loop's time, by function"),
+    ...hot.map(
+      ({ name, place, share: part }) =>
+        `  ${share(part).padStart(6)}  ${name}  ${sheet.paint('dim', place)}`,
+    ),
   ];
 }
 
