@@ -130,7 +130,10 @@ describe('explain --watch', { skip, concurrency: 3 }, () => {
           assert.match(confirmation, /'max sockets x2' of millrace explain/);
         }
         assert.ok(traffic.rate > 20 && traffic.inFlight > 6, JSON.stringify(traffic));
-        assert.deepEqual(cannotSee.filter((line) => /from inside/.test(line)), []);
+        assert.deepEqual(
+          cannotSee.filter((line) => /from inside/.test(line)),
+          [],
+        );
         assert.notDeepEqual(await service.listReplaced(), []);
         await end(watch.child);
         await until(async () => (await service.listReplaced()).length === 0);
@@ -198,7 +201,10 @@ describe('explain --watch', { skip, concurrency: 3 }, () => {
       const { traffic, verdict, cannotSee } = await watch.report();
       assert.equal(traffic, null);
       assert.equal(verdict.status, 'cannot-tell');
-      assert.match(cannotSee[0], /start it with node --import millrace\/observe .* or use --attach/);
+      assert.match(
+        cannotSee[0],
+        /start it with node --import millrace\/observe .* or use --attach/,
+      );
       await end(watch.child);
     });
     await withService({}, async ({ child, socket }) => {

@@ -1,0 +1,277 @@
+// What a watch says of a window: all limits, without a load of our own.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { evaluateHypotheses } from '#internal/explain/limits/evaluate.js';
+import { LIMITS } from '#internal/explain/limits/limits.js';
+import { deriveMetrics } from '#internal/explain/metrics/derive.js';
+import { judgeWindow } from '#internal/explain/watch/judge.js';
+import { findSteadyGrowth, WatchMemory } from '#internal/explain/watch/memory.js';
+import { buildObservedLoad, toDurations } from '#internal/explain/watch/observed-load.js';
+import { parseUntil } from '#internal/explain/watch/until.js';
+import { findBucket } from '#internal/statistics/histogram.cjs';
+import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
+
+const HISTORY = {
+  retained: null,
+  exhausted: [],
+  costOverTime: [],
+  secondProcess: null,
+  afterRestart: null,
+};
+
+/** A window of 5 s in which each of 1000 requests per second takes the same time. */
+function buildWindow(inside = {}, outside = {}, sockets = {}) {
+  const { base } = buildHealthyMetrics();
+  const ms = inside.handlerMs ?? 50;
+  const view = {
+    ...base.inside,
+    ended: { all: 5000, aborted: 0, alone: 0, errorStatuses: {} },
+    handlerTimes: { [findBucket(ms)]: 5000 },
+    ...inside,
+  };
+  const group = { sockets: 50, min: 50, max: 50, unread: 0, unsent: 0 };
+  const load = buildObservedLoad({
+    inside: view,
+    startedAt: new Date(0),
+    durationMs: 5000,
+    connections: 50,
+    unread: 0,
+  });
+  return {
+    load,
+    durations: toDurations(view),
+    throughput: load.throughput.mean,
+    outside: { ...base.outside, ...outside },
+    inside: view,
+    sockets: { ...base.sockets, server: group, ...sockets },
+  };
+}
+
+function toMetrics(base, single = null) {
+  return deriveMetrics({
+    isWatched: true,
+    base,
+    single,
+    sample: null,
+    unknownPath: null,
+    idleShare: null,
+    idleOthers: null,
+    identityBytes: null,
+    overload: null,
+  });
+}
+
+const { base: HEALTHY } = buildHealthyMetrics();
+const [PROCESS] = HEALTHY.outside.processes;
+const busy = (run) => ({
+  processes: [{ ...PROCESS, main: { ...PROCESS.main, run } }],
+  cpu: { ...HEALTHY.outside.cpu, server: run },
+});
+const CALL = HEALTHY.inside.outbound[0];
+const quiet = buildWindow({
+  inFlight: 0.1,
+  handlerMs: 5,
+  ended: { all: 100, aborted: 0, alone: 90, errorStatuses: {} },
+  outbound: [{ ...CALL, rate: 20, answering: 0.1, answerMs: 4, answerP50Ms: 4 }],
+});
+
+/** Windows that are not healthy, each in its way. */
+const WINDOWS = {
+  healthy: buildWindow(),
+  'a busy loop': buildWindow({ utilization: 0.99, busyLoops: 0.99 }, busy(0.98)),
+  garbage: buildWindow(
+    { utilization: 0.99, gc: { young: 0.4, old: 0.3, other: 0, longestMs: 90 } },
+    busy(0.98),
+  ),
+  'a full pool': buildWindow({
+    outbound: [
+      {
+        ...CALL,
+        maxSockets: 5,
+        waiting: 40,
+        waitMs: 40,
+        answering: 5,
+        answerMs: 5,
+        answerP50Ms: 5,
+      },
+    ],
+  }),
+  'a full thread pool': buildWindow({ poolMs: { mean: 40, max: 90 }, outbound: [] }),
+  'long tasks': buildWindow({
+    stalls: {
+      ...{ share: 0.3, count: 20, longestMs: 120, residualMs: 30 },
+      byCause: [{ cause: 'GET /report', ms: 1500, count: 20 }],
+    },
+    outbound: [],
+  }),
+  'a slow tail': buildWindow({
+    outbound: [{ ...CALL, answerP50Ms: 5, answerP99Ms: 900, answerSpread: 20 }],
+    handlerMs: 50,
+    handlerTimes: { [findBucket(5)]: 4700, [findBucket(900)]: 300 },
+  }),
+  errors: buildWindow({
+    ended: { all: 5000, aborted: 10, alone: 0, errorStatuses: { 503: 2000, 404: 100 } },
+  }),
+  logs: buildWindow(
+    { utilization: 0.99, output: { writes: 9000, bytes: 1e6, share: 0.4 } },
+    busy(0.98),
+  ),
+  files: buildWindow(
+    { utilization: 0.99, files: { writes: 1000, bytes: 1e6, flushes: 1000, share: 0.6 } },
+    busy(0.4),
+  ),
+  'a throttled process': buildWindow(
+    {},
+    { quota: { cores: 0.5, throttledPeriods: 0.9, throttledShare: 0.5 } },
+  ),
+  'a noisy machine': buildWindow(
+    { utilization: 0.99 },
+    {
+      processes: [{ ...PROCESS, main: { ...PROCESS.main, run: 0.4, queued: 0.6 } }],
+      cpu: { ...HEALTHY.outside.cpu, others: 3.5, idle: 0 },
+    },
+  ),
+  'no descriptors': buildWindow({}, { processes: [{ ...PROCESS, openFiles: 1024 }] }),
+  'no accept queue': buildWindow(
+    {},
+    { network: { ...HEALTHY.outside.network, listenOverflows: 9 } },
+    { listen: { waiting: 512, backlog: 511 } },
+  ),
+  'a full link': buildWindow({}, { linkShare: 0.99 }),
+  'no requests': buildWindow({
+    ...{ finished: 0, started: 0, inFlight: 0, handlerMs: null, handlerTimes: {}, outbound: [] },
+    ended: { all: 0, aborted: 0, alone: 0, errorStatuses: {} },
+  }),
+  'no answer': buildWindow({
+    ...{ finished: 0, inFlight: 50, handlerMs: null, handlerTimes: {} },
+    ended: { all: 0, aborted: 0, alone: 0, errorStatuses: {} },
+  }),
+};
+
+const texts = (value) =>
+  typeof value === 'string'
+    ? [value]
+    : Object.values(value ?? {}).flatMap((one) => (typeof one === 'number' ? [] : texts(one)));
+
+describe('limits in a watch', () => {
+  for (const [name, window] of Object.entries(WINDOWS)) {
+    for (const [how, single] of [
+      ['', null],
+      [', after a quiet time', quiet],
+    ]) {
+      test(`no limit needs what is not seen: ${name}${how}`, () => {
+        const metrics = toMetrics(window, single);
+        const { hypotheses } = evaluateHypotheses(metrics, HISTORY);
+        for (const { limit, sentence, arithmetic } of hypotheses) {
+          assert.equal(LIMITS[limit].needsOwnLoad, undefined, limit);
+          const all = [sentence, ...arithmetic].join('\n');
+          assert.doesNotMatch(all, /NaN|Infinity|undefined|null|load generator/, all);
+        }
+        const judgement = judgeWindow(metrics, HISTORY);
+        assert.notEqual(judgement.verdict.status, 'confirmed');
+        assert.equal(judgement.verdict.status === 'likely', judgement.verdict.limit !== null);
+        assert.equal(judgement.confirmation === null, judgement.verdict.limit === null);
+        assert.doesNotMatch(texts(judgement).join('\n'), /NaN|Infinity|undefined/);
+      });
+    }
+  }
+
+  const expected = {
+    'a busy loop': 'event-loop-cpu',
+    garbage: 'gc-young',
+    'a full pool': 'outbound-pool',
+    'a full thread pool': 'threadpool',
+    'long tasks': 'event-loop-blocked',
+    'a slow tail': 'slow-dependency',
+    errors: 'errors',
+    logs: 'logging',
+    files: 'synchronous-writes',
+    'a throttled process': 'cpu-quota',
+    'a noisy machine': 'noisy-machine',
+    'no descriptors': 'fd-limit',
+    'no accept queue': 'listen-backlog',
+    'a full link': 'bandwidth',
+    'no requests': null,
+    'no answer': null,
+  };
+  for (const [name, limit] of Object.entries(expected)) {
+    test(`${name}: ${limit}`, () => {
+      const { verdict } = judgeWindow(toMetrics(WINDOWS[name], quiet), HISTORY);
+      assert.equal(verdict.limit, limit, verdict.sentence);
+    });
+  }
+
+  test('without a quiet time it is not known whether requests queue', () => {
+    const window = buildWindow({ outbound: [] });
+    const { status, sentence } = judgeWindow(toMetrics(window), HISTORY).verdict;
+    assert.equal(status, 'cannot-tell');
+    assert.match(sentence, /whether they queue is not known/);
+    const same = buildWindow({ ...quiet.inside, inFlight: 5, outbound: [] });
+    assert.equal(judgeWindow(toMetrics(same, same), HISTORY).verdict.status, 'no-limit');
+  });
+});
+
+describe('the memory of a watch', () => {
+  test('keeps a window of single requests', () => {
+    const memory = new WatchMemory();
+    memory.add(buildWindow());
+    assert.equal(memory.quietest, null);
+    memory.add(quiet);
+    assert.equal(memory.quietest, quiet);
+    for (let index = 0; index < 2000; index++) memory.add(buildWindow());
+    assert.equal(memory.quietest, quiet);
+  });
+
+  test('takes a heap for growing only if it grows steadily', () => {
+    const heaps = (bytesAt) =>
+      Array.from({ length: 12 }, (_, index) => ({
+        requests: index * 1000,
+        bytes: bytesAt(index) * 1e6,
+      }));
+    const grown = (bytesAt) => {
+      const { beforeBytes, afterBytes } = findSteadyGrowth(heaps(bytesAt));
+      return afterBytes - beforeBytes;
+    };
+    assert.ok(grown((index) => 20 + 5 * index) > 30e6);
+    assert.equal(
+      grown((index) => 20 + 40 * (1 - Math.exp(-index / 2))),
+      0,
+      'a cache fills',
+    );
+    assert.equal(
+      grown((index) => 20 + (index % 2) * 10),
+      0,
+    );
+    assert.equal(findSteadyGrowth(heaps((index) => index).slice(0, 3)), null);
+  });
+});
+
+describe('a condition to wait for', () => {
+  const { load } = buildWindow({ handlerMs: 50 });
+  const holds = (text) => parseUntil(text, '--until').findValue(load) !== null;
+
+  test('is the opposite of what must hold', () => {
+    assert.equal(holds('p99>40ms'), true);
+    assert.equal(holds('p99 >= 1s'), false);
+    assert.equal(holds('mean>49ms'), true);
+    assert.equal(holds('errors>1%'), false);
+    assert.equal(holds('rate>100'), true);
+    assert.equal(holds('throughput<100'), false);
+    assert.equal(holds('rate<2k'), true);
+  });
+
+  test('holds of no response only if it is about their number', () => {
+    const none = WINDOWS['no answer'].load;
+    assert.equal(parseUntil('p99>1ms', '--until').findValue(none), null);
+    assert.equal(parseUntil('errors>0', '--until').findValue(none), null);
+    assert.equal(parseUntil('rate<10', '--until').findValue(none), 0);
+  });
+
+  test('is refused in one line', () => {
+    for (const text of ['p99<500ms', 'p99>500', 'checks>1%', 'p99', '', 'errors<1%', 'foo>1']) {
+      assert.throws(() => parseUntil(text, '--until'), {
+        message: new RegExp(`^--until must be a condition to wait for, .* \\(got '${text}'\\)$`),
+      });
+    }
+  });
+});
