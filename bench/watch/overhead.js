@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { findFreePort } from '../../dist/process/listening/free-port.js';
+import { median } from '../../dist/statistics/median.js';
 import { runLoad, startService, stop } from './processes.js';
 
 const COST = fileURLToPath(new URL('cost.cjs', import.meta.url));
@@ -26,7 +27,7 @@ function percent(share) {
   return `${(share * 100).toFixed(2)} %`;
 }
 
-/** CPU time of the service's main thread per request under load, in µs: the least of some segments. */
+/** CPU time of the service's main thread per request under load, in µs: the median of some segments. */
 async function measureRequestUs(service) {
   const port = await findFreePort();
   const child = await startService({ service }, { port, directory: tmpdir() });
@@ -49,7 +50,7 @@ async function measureRequestUs(service) {
       const perMs = requests / (windows.length * windowMs);
       return ((to.cpuMs - from.cpuMs) * 1000) / (perMs * (to.atMs - from.atMs));
     });
-    return Math.min(...costs.filter((cost) => cost > 0));
+    return median(costs);
   } finally {
     await stop(child);
   }

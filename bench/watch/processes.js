@@ -14,7 +14,7 @@ export const OBSERVE = root('dist/probe/observe.cjs');
 
 /** Starts a service, and resolves when its port is open. */
 export async function startService(
-  { service, node = [], env = {}, output },
+  { service, node = [], env = {}, output = null },
   { port, directory, observe = true },
 ) {
   const file = service.startsWith('/') ? service : root(`bench/explain/services/${service}.js`);

@@ -12,19 +12,11 @@ import { exitWithUsageError } from '../harness/usage.js';
 import { measureOverhead } from './overhead.js';
 import { canWatch, watchCase } from './services.js';
 
-const OPTIONS = {
-  case: { type: 'string', multiple: true, default: [] },
-  quiet: { type: 'string', default: '7' },
-  load: { type: 'string', default: '16' },
-  overhead: { type: 'boolean', default: false },
-  list: { type: 'boolean', default: false },
-};
-
 export async function main(args) {
   const options = readOptions(args);
   if (options.overhead) return printOverhead();
   const wanted = cases.filter(canWatch).filter(({ name }) => {
-    return options.case.length === 0 || options.case.includes(name);
+    return options.case === undefined || options.case.includes(name);
   });
   if (options.list) return console.log(wanted.map(({ name }) => name).join('\n'));
   const directory = mkdtempSync(join(tmpdir(), 'watch-'));
@@ -53,11 +45,22 @@ export async function main(args) {
 }
 
 function readOptions(args) {
+  /** @type {any} */
+  const known = {
+    case: { type: 'string', multiple: true },
+    quiet: { type: 'string', default: '7' },
+    load: { type: 'string', default: '16' },
+    overhead: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+  };
+  /** @type {Record<string, any>} */
+  let values;
   try {
-    return parseArgs({ args, options: OPTIONS }).values;
+    ({ values } = parseArgs({ args, options: known }));
   } catch (error) {
-    return exitWithUsageError(error.message);
+    exitWithUsageError(error.message);
   }
+  return values;
 }
 
 async function printOverhead() {

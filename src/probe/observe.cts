@@ -5,7 +5,7 @@
  * @module millrace/observe
  */
 import { isMainThread } from 'node:worker_threads';
-import { listenForWatch } from './process/observe-socket.cjs';
+import { listenForWatch } from './observe-socket.cjs';
 
 // A worker thread belongs to its process, which listens already.
 if (isMainThread) listenForWatch();

@@ -98,8 +98,14 @@ describe('millrace/observe', { skip, concurrency: 3 }, () => {
 
   test('does not use a folder that others can enter, or a link', async () => {
     for (const spoil of [
-      (path) => mkdirSync(path) || chmodSync(path, 0o755),
-      (path) => mkdirSync(`${path}-other`, 0o700) || symlinkSync(`${path}-other`, path),
+      (path) => {
+        mkdirSync(path);
+        chmodSync(path, 0o755);
+      },
+      (path) => {
+        mkdirSync(`${path}-other`, 0o700);
+        symlinkSync(`${path}-other`, path);
+      },
     ]) {
       await withService({ args: [] }, async ({ folder }) => {
         spoil(join(folder, `millrace-${process.getuid()}`));
@@ -220,6 +226,7 @@ describe('explain --watch', { skip, concurrency: 3 }, () => {
   });
 
   test('refuses in one line what a watch has no use for', async () => {
+    /** @type {[string[], RegExp][]} */
     const cases = [
       [['--until', 'p99<500ms'], /--until must be a condition to wait for|until must be/],
       [['-c', '5'], /-c is of a load, and --watch makes none/],

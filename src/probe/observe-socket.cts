@@ -6,8 +6,8 @@ import {
   formatObserveFolder,
   formatObserveSocket,
   parseObserveSocket,
-} from '../../format/observe-socket.cjs';
-import { ignoreErrors } from '../runtime/clock.cjs';
+} from '../format/observe-socket.cjs';
+import { ignoreErrors } from './runtime/clock.cjs';
 
 /** Maximum length of a socket's path that works everywhere: unix(7) permits 107 bytes, macOS 103. */
 const MAX_PATH_BYTES = 103;
@@ -125,6 +125,6 @@ function accept(socket: Socket): void {
     active = null;
   });
   // Loaded when the first watch connects: until then it costs nothing.
-  const { startProbe } = require('../agent.cjs') as typeof import('../agent.cjs');
+  const { startProbe } = require('./agent.cjs') as typeof import('./agent.cjs');
   startProbe(socket, { isRunning: true, isObserver: true });
 }
