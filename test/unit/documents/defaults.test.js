@@ -5,7 +5,7 @@ import { CAPACITY_DEFAULTS } from '#internal/capacity/defaults.js';
 import { COMMANDS } from '#internal/cli/command-table.js';
 import { resolveOptions } from '#internal/client/options.js';
 import { COMPARE_DEFAULTS } from '#internal/compare/defaults.js';
-import { EXPLAIN_DEFAULTS } from '#internal/explain/defaults.js';
+import { EXPLAIN_DEFAULTS, WATCH_DEFAULTS } from '#internal/explain/defaults.js';
 import { HOSTS_DEFAULTS } from '#internal/hosts/defaults.js';
 import { LAB_DEFAULTS } from '#internal/lab/defaults.js';
 import { DEFAULTS } from '#internal/load/defaults.js';
@@ -22,6 +22,10 @@ const load = {
   expect: (Number.parseInt(DEFAULTS.expect.at(-1), 10) + 1) * 100,
 };
 
+// With a condition to wait for, the interval is shorter.
+const { intervalMs, untilMs, ...lengths } = WATCH_DEFAULTS;
+const watch = { ...lengths, attach: false, intervalMs: [intervalMs, untilMs] };
+
 const UNITS_MS = { ms: 1, s: 1000, m: 60_000, minutes: 60_000 };
 
 /** Interfaces of options, and the defaults of the code: by the option's name, or by that and `Ms`. */
@@ -31,6 +35,7 @@ const SOURCES = [
   ['HostsOptions', 'src/hosts/options.ts', HOSTS_DEFAULTS],
   ['CompareOptions', 'src/compare/options.ts', COMPARE_DEFAULTS],
   ['ExplainOptions', 'src/explain/options.ts', EXPLAIN_DEFAULTS],
+  ['WatchOptions', 'src/explain/watch/options.ts', watch],
   ['LabOptions', 'src/lab/options.ts', LAB_DEFAULTS],
   ['ClientOptions', 'src/client/options.ts', client],
   ['ClientTimeouts', 'src/client/options.ts', timeouts],
@@ -65,7 +70,7 @@ const OF_COMMANDS = {
   load: { ...load, ...HOSTS_DEFAULTS },
   capacity: { ...load, ...CAPACITY_DEFAULTS },
   compare: { ...load, ...COMPARE_DEFAULTS },
-  explain: { ...load, ...EXPLAIN_DEFAULTS },
+  explain: { ...load, ...EXPLAIN_DEFAULTS, ...watch },
 };
 
 describe('the help of flags names the defaults', () => {
