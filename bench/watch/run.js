@@ -20,7 +20,7 @@ export async function main(args) {
   });
   if (options.list) return console.log(wanted.map(({ name }) => name).join('\n'));
   const directory = mkdtempSync(join(tmpdir(), 'watch-'));
-  const count = { right: 0, partly: 0, open: 0, wrong: 0, failed: 0 };
+  const count = { right: 0, partly: 0, open: 0, machine: 0, wrong: 0, failed: 0 };
   try {
     for (const one of wanted) {
       const trial = await watchCase(one, {

@@ -16,6 +16,7 @@ const CLIENT = ['client', 'outbound', ...SHARED];
 
 /** The parts of `src` that each entry for production may load. */
 const ENTRIES = {
+  'millrace/observe': ['probe', 'format'],
   'millrace/register': STACK,
   'millrace/http': STACK,
   'millrace/http/augment': ['http'],
