@@ -15,7 +15,10 @@ const MIN_REQUESTS = 20;
 const [MIN_ALONE_SHARE, MAX_IN_FLIGHT] = [0.6, 1.2];
 
 /** Minimum number of full collections whose heaps tell growth from chance. */
-const MIN_COLLECTIONS = 6;
+const MIN_COLLECTIONS = 4;
+
+/** Minimum share of the collections after which the heap is larger than after the one before, if it grows steadily. */
+const MIN_RISES = 0.8;
 
 /** Minimum growth of the heap in the later half of the collections, as a share of that in the earlier half. */
 const MIN_STEADY_GROWTH = 0.6;
@@ -88,7 +91,8 @@ export function findSteadyGrowth(heaps: readonly HeapReading[]): Retained | null
   if (!first || !middle || !last || last.requests === first.requests) return null;
   const rises = heaps.slice(1).filter(({ bytes }, index) => bytes > (heaps[index]?.bytes ?? 0));
   const [earlier, later] = [computeSlope(first, middle), computeSlope(middle, last)];
-  const isSteady = rises.length >= 0.7 * (heaps.length - 1) && later >= MIN_STEADY_GROWTH * earlier;
+  const isSteady =
+    rises.length >= MIN_RISES * (heaps.length - 1) && later >= MIN_STEADY_GROWTH * earlier;
   return {
     requests: last.requests - first.requests,
     beforeBytes: first.bytes,

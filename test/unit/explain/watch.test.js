@@ -96,7 +96,12 @@ const WINDOWS = {
       },
     ],
   }),
-  'a full thread pool': buildWindow({ poolMs: { mean: 40, max: 90 }, outbound: [] }),
+  'a full thread pool': buildWindow({
+    poolMs: { mean: 40, max: 90 },
+    resources: { FSReqCallback: 30 },
+    outbound: [],
+  }),
+  'a pool thread without a core': buildWindow({ poolMs: { mean: 40, max: 90 }, outbound: [] }),
   'long tasks': buildWindow({
     stalls: {
       ...{ share: 0.3, count: 20, longestMs: 120, residualMs: 30 },
@@ -200,6 +205,12 @@ describe('limits in a watch', () => {
       assert.equal(verdict.limit, limit, verdict.sentence);
     });
   }
+
+  test('a pool whose thread has no core is not full', () => {
+    const metrics = toMetrics(WINDOWS['a pool thread without a core']);
+    const { ruledOut } = evaluateHypotheses(metrics, HISTORY);
+    assert.match(ruledOut.find(({ limit }) => limit === 'threadpool').why, /no job .* was seen/);
+  });
 
   test('without a quiet time it is not known whether requests queue', () => {
     const window = buildWindow({ outbound: [] });

@@ -11,6 +11,7 @@ import { detectNameLookups } from '../../hypotheses/machine/name-lookups.js';
 import {
   describeCheaperJobs,
   describeJobs,
+  findJobKinds,
   usesPoolCpu,
 } from '../../hypotheses/machine/pool-jobs.js';
 import {
@@ -72,6 +73,10 @@ function detectThreadpool(metrics: Metrics): Detected {
   }
   const loopIsBusy = describeBusyLoop(metrics);
   if (loopIsBusy) return { limit, why: loopIsBusy };
+  // In production the probe's job may wait for a core that other programs have.
+  if (metrics.isWatched && !usesPoolCpu(metrics) && findJobKinds(metrics).length === 0) {
+    return { limit, why: 'no job of the thread pool was seen to run or to wait' };
+  }
   const spare = (base.outside?.cpu.idle ?? 0) + run;
   const usesCpu = usesPoolCpu(metrics);
   // Jobs that compute are bounded by the cores, jobs that wait only by the pool.
