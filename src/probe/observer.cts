@@ -16,8 +16,8 @@ import { readMemoryUsage } from './runtime/memory-usage.cjs';
 import type { SynchronousWrites } from './runtime/synchronous-writes.cjs';
 import { ThreadPool } from './runtime/threadpool.cjs';
 
-/** Number of samples per reading of memory and resources. */
-const SAMPLES_PER_MEMORY_READING = 5;
+/** Number of samples per reading of memory and resources, and in production, where samples are rare. */
+const [SAMPLES_PER_MEMORY_READING, SPARING_SAMPLES] = [5, 1];
 
 /** All observers of a serving process, and their samples. */
 export class ProbeObserver {
@@ -34,10 +34,12 @@ export class ProbeObserver {
   readonly cork = new Cork();
   readonly http2Streams = new Http2Streams();
   readonly #pool = new ThreadPool();
+  readonly #samplesPerMemoryReading: number;
   #samples = 0;
 
   /** @param isSparing whether it has to cost as little as possible, in production */
   constructor(output: SynchronousWrites, isSparing: boolean) {
+    this.#samplesPerMemoryReading = isSparing ? SPARING_SAMPLES : SAMPLES_PER_MEMORY_READING;
     this.#output = output;
     this.requests = new Requests(this.portFilter, ({ name }, from, to) =>
       this.#stalls.addSynchronousPart(name, from, to),
@@ -89,7 +91,7 @@ export class ProbeObserver {
         stallMs: this.#stalls.longestMs,
       },
       memory:
-        this.#samples++ % SAMPLES_PER_MEMORY_READING === 0
+        this.#samples++ % this.#samplesPerMemoryReading === 0
           ? readMemoryUsage(this.#collections.heapAfterOld)
           : null,
       routes: this.requests.routes.read(),

@@ -1,5 +1,5 @@
 import { factor } from '../../format/ratios.js';
-import { plural, rate, share, time } from '../../format/units.js';
+import { bytes, plural, rate, share, time } from '../../format/units.js';
 import { deriveRequestBreakdown } from '../conclusion/request-breakdown.js';
 import { decideVerdict } from '../conclusion/verdict.js';
 import { EXPERIMENT_LABELS } from '../experiment-names.js';
@@ -13,6 +13,7 @@ import type { Limit } from '../limits/limit.js';
 import { LIMITS } from '../limits/limits.js';
 import { findMainDependency } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
+import type { WatchMemory } from './memory.js';
 import type { WatchReport } from './result.js';
 
 /** What a window says about the limit. */
@@ -26,8 +27,16 @@ const MIN_RESPONSES = 5;
 /** Tolerance for experiments, of which there are none. */
 const NO_NOISE = 0;
 
-/** Judges a window by the detectors of explain. Without an experiment nothing is confirmed. */
-export function judgeWindow(metrics: Metrics, history: History): Judgement {
+/**
+ * Judges a window by the detectors of explain. Without an experiment nothing is confirmed.
+ *
+ * @param growing the heap after the first and the last full collection, if more of them have to tell whether it grows on
+ */
+export function judgeWindow(
+  metrics: Metrics,
+  history: History,
+  growing: WatchMemory['growing'] = null,
+): Judgement {
   const { hypotheses } = evaluateHypotheses(metrics, history);
   const { chosen, also } = decideVerdict(metrics, hypotheses, [], NO_NOISE);
   const evidence = {
@@ -48,7 +57,8 @@ export function judgeWindow(metrics: Metrics, history: History): Judgement {
       ...evidence,
     };
   }
-  return { ...describeNoLimit(metrics), ...evidence };
+  const unlimited = describeNoLimit(metrics);
+  return { ...(growing ? addGrowth(unlimited, growing) : unlimited), ...evidence };
 }
 
 /** Whether there are enough responses for means. A process that has ended is a finding without any. */
@@ -113,6 +123,16 @@ function describeWait(metrics: Metrics): string {
   const call = findMainDependency(metrics);
   if (!call || call.answering < 0.5 * metrics.inFlight) return '';
   return `; most of the time they wait for ${call.origin} (${time(call.answerP50Ms)} median, ${time(call.answerP99Ms)} p99)`;
+}
+
+/** Adds that the heap has grown: then it cannot be told whether nothing limits the service. */
+function addGrowth(
+  { verdict, ...others }: Unlimited,
+  { fromBytes, toBytes }: NonNullable<WatchMemory['growing']>,
+): Unlimited {
+  const grown = `the heap after full collections has grown from ${bytes(fromBytes)} to ${bytes(toBytes)}; a few more of them tell whether it goes on`;
+  const sentence = `${verdict.sentence.replace(/^nothing limits the service/, 'nothing else limits the service').replace(/\.$/, '')}; ${grown}.`;
+  return { ...others, verdict: { ...verdict, status: 'cannot-tell', sentence } };
 }
 
 function unlimited(status: 'cannot-tell' | 'no-limit', sentence: string): Unlimited {

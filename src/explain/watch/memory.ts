@@ -23,6 +23,9 @@ const MIN_RISES = 0.8;
 /** Minimum growth of the heap in the later half of the collections, as a share of that in the earlier half. */
 const MIN_STEADY_GROWTH = 0.6;
 
+/** Minimum growth of the heap, in bytes, that is told before it is known to go on. */
+const MIN_TOLD_GROWTH = 20e6;
+
 /** The heap of all processes after a full collection, and the requests answered until then. */
 interface HeapReading {
   requests: number;
@@ -44,6 +47,14 @@ export class WatchMemory {
   /** The heap after full collections before and after some requests, if it grew steadily; otherwise `null`. */
   get retained(): Retained | null {
     return findSteadyGrowth(this.#heaps);
+  }
+
+  /** The heap after the first and the last full collection, if it has grown and more of them have to tell whether it goes on. */
+  get growing(): { fromBytes: number; toBytes: number } | null {
+    const [first, last] = [this.#heaps[0], this.#heaps.at(-1)];
+    if (!first || !last || this.#heaps.length >= MIN_COLLECTIONS) return null;
+    const hasGrown = last.bytes - first.bytes >= MIN_TOLD_GROWTH;
+    return hasGrown ? { fromBytes: first.bytes, toBytes: last.bytes } : null;
   }
 
   add(block: Observation): void {
@@ -71,11 +82,6 @@ export class WatchMemory {
     if (this.#heaps.at(-1)?.bytes === bytes) return;
     this.#heaps.push({ requests: this.#requests, bytes });
     if (this.#heaps.length > MAX_WINDOWS) this.#heaps.shift();
-  }
-
-  /** Forgets the heaps, as another set of processes has others. */
-  forgetHeaps(): void {
-    this.#heaps.length = 0;
   }
 }
 

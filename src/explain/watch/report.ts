@@ -1,5 +1,6 @@
 import { plural, share } from '../../format/units.js';
 import { SATURATED } from '../hypotheses/event-loop/loop-capacity.js';
+import type { History } from '../hypotheses/history.js';
 import type { LimitId } from '../limit-ids.js';
 import type { Limit } from '../limits/limit.js';
 import { LIMITS } from '../limits/limits.js';
@@ -37,11 +38,8 @@ export function reportWindow(
   const judgement = block.inside
     ? judgeWindow(
         { ...toMetrics(block, memory), loopTime },
-        {
-          retained: memory.retained,
-          exhausted,
-          ...{ costOverTime: [], secondProcess: null, afterRestart: null },
-        },
+        toHistory(memory, exhausted),
+        memory.growing,
       )
     : describeOutside(block);
   return {
@@ -54,6 +52,10 @@ export function reportWindow(
     processes: (block.outside?.processes ?? []).map((one) => describeProcess(one, block)),
     notObserved: listNotObserved(block),
   };
+}
+
+function toHistory({ retained }: WatchMemory, exhausted: HeapExhaustion[]): History {
+  return { retained, exhausted, costOverTime: [], secondProcess: null, afterRestart: null };
 }
 
 /** Lists the functions that take most of the loop's time, and the call of the application that does with all that it calls. */

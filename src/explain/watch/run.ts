@@ -28,8 +28,8 @@ const WATCH_OPTIONS: Shapes<WatchOptions> = {
 const POLL_MS = 500;
 /** How long to wait for samples; a busy loop takes them late. */
 const SAMPLE_TIMEOUT_MS = 1000;
-/** Samples before a period that are kept, as counters are interpolated between samples. */
-const KEPT_MS = 2000;
+/** Samples before a period that are kept: counters are interpolated between samples, and a busy loop takes them late. */
+const KEPT_MS = 10_000;
 
 /** Runs a watch; see `watch()`. */
 export async function* runWatch(options: WatchOptions): AsyncGenerator<WatchReport, void> {

@@ -233,6 +233,18 @@ describe('the memory of a watch', () => {
     assert.equal(memory.quietest, quiet);
   });
 
+  test('tells that the heap has grown before it knows whether that goes on', () => {
+    const memory = new WatchMemory();
+    for (const afterOldMb of [40, 160]) {
+      memory.add(buildWindow({ heap: { usedMb: 200, limitMb: 2000, afterOldMb, externalMb: 0 } }));
+    }
+    assert.deepEqual(memory.growing, { fromBytes: 40e6, toBytes: 160e6 });
+    const same = buildWindow({ ...quiet.inside, outbound: [] });
+    const { verdict } = judgeWindow(toMetrics(same, same), HISTORY, memory.growing);
+    assert.equal(verdict.status, 'cannot-tell');
+    assert.match(verdict.sentence, /has grown from 40\.0 MB to 160 MB/);
+  });
+
   test('takes a heap for growing only if it grows steadily', () => {
     const heaps = (bytesAt) =>
       Array.from({ length: 12 }, (_, index) => ({
