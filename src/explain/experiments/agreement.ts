@@ -3,7 +3,8 @@ import type { Interval } from '../../statistics/types.js';
 import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import { type Hypothesis, UNCHANGED } from '../hypotheses/hypothesis.js';
 import type { ExperimentResult } from '../result.js';
-import { EXPERIMENTS, type Experiment } from './definitions.js';
+import { EXPERIMENTS } from './definitions.js';
+import type { Experiment } from './experiment.js';
 
 /** Finds what a hypothesis predicts for an experiment; `null` if nothing. */
 export function findPrediction(

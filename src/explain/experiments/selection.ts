@@ -1,7 +1,8 @@
 import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import type { Metrics } from '../metrics/types.js';
-import { EXPERIMENTS, type Experiment } from './definitions.js';
+import { EXPERIMENTS } from './definitions.js';
+import type { Experiment } from './experiment.js';
 import type { ExperimentSetting } from './setting.js';
 
 /** Minimum weight of a hypothesis at which it deserves an experiment of its own. */
@@ -57,6 +58,7 @@ export function findSkippedExperiments(
     isNativeStack: false,
     canRestart: true,
     canAddLoad: true,
+    canChangeDependencies: true,
     socketPath: null,
   };
   const strong = hypotheses.filter(({ weight }) => weight >= MIN_WEIGHT);

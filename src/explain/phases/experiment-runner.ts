@@ -5,7 +5,8 @@ import { isKeepingUp } from '../conclusion/verdict.js';
 import { isMostlyWaitingInHandlers, isWaitingInHandlers } from '../conclusion/waits.js';
 import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import { canTryMore } from '../experiments/connection-ramp.js';
-import { EXPERIMENTS, type Experiment } from '../experiments/definitions.js';
+import { EXPERIMENTS } from '../experiments/definitions.js';
+import type { Experiment } from '../experiments/experiment.js';
 import { type MeasuredBlocks, runRounds } from '../experiments/interleaved-rounds.js';
 import {
   findSkippedExperiments,
@@ -26,7 +27,8 @@ import type { HeapExhaustion } from '../observe/probe/heap-exhaustion.js';
 import type { Observation } from '../observe/types.js';
 import { buildProcessCpu, deriveProfiles, PROFILE_MS, profileLoad } from '../profile/capture.js';
 import { type BlockLength, computeBlockLength } from '../target/block-length.js';
-import { ProbeFailure, type ServerUnderTest } from '../target/server-under-test.js';
+import { ProbeFailure } from '../target/probe-effect.js';
+import type { ServerUnderTest } from '../target/server-under-test.js';
 import { ALLOCATIONS_MS, sampleAllocations } from './allocations.js';
 import type { Baseline } from './baseline.js';
 import { rampConnections } from './connection-ramp.js';

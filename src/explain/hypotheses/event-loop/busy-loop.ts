@@ -3,6 +3,7 @@ import { canHostWithholdCores, findWorkingProcesses } from '../../metrics/derive
 import type { Loop, Metrics } from '../../metrics/types.js';
 import type { Hypothesis } from '../hypothesis.js';
 import { predictAbsorbedDelay } from '../outbound/calls.js';
+import { predictPerhapsWithoutCalls } from '../outbound/calls-from-memory.js';
 import { computeInjectedMs } from './loop-capacity.js';
 
 /** Overhead of injecting work into the loop in ms per request: measured as 1 to 3 µs plus up to a third of the work. */
@@ -41,6 +42,8 @@ export function predictBusyLoop(metrics: Metrics): Hypothesis['predictions'] {
     },
     ...predictSecondProcess(metrics),
     ...predictAbsorbedDelay(metrics),
+    // Calls cost time of the loop too.
+    ...predictPerhapsWithoutCalls(metrics, MAX_GAIN_WITHOUT_CALLS),
   };
 }
 
@@ -49,6 +52,9 @@ export function predictBusyLoop(metrics: Metrics): Hypothesis['predictions'] {
  * write of many log lines, a batch of queries, a collection) costs each of them less.
  */
 const MAX_BATCH_GAIN = 1.5; // Source: bench checkout-winston: 1.3 to 1.5 in three trials
+
+/** Maximum gain of a busy loop whose calls do not go out. */
+const MAX_GAIN_WITHOUT_CALLS = 3; // Source: judgment: a loop that does nothing but call
 
 /** Minimum of the cores used by other processes at which they contend with the server. */
 const MIN_CONTENDED_CORES = 0.3;

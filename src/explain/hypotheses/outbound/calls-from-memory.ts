@@ -1,0 +1,55 @@
+import type { Interval } from '../../../statistics/types.js';
+import { findMainDependency } from '../../metrics/derive.js';
+import type { Metrics } from '../../metrics/types.js';
+import { TCP_PREFIX } from '../../observe/probe/view.js';
+import type { OutboundView } from '../../observe/types.js';
+import { deriveLoopLimit, estimateWarmLimit } from '../event-loop/loop-capacity.js';
+import { type Hypothesis, UNBOUNDED_GAIN } from '../hypothesis.js';
+
+/** Minimum share of the calls that are answered from memory, if the experiment has a result. */
+export const MIN_ANSWERED_SHARE = 0.8;
+
+/** Maximum part of a loop's time per request that calls cost which do not go out. */
+const MAX_SAVED_LOOP_TIME = 0.4; // Source: judgment: sockets, parsing and events of a call
+
+/** Finds the dependency whose calls 'outbound-from-memory' answers; `null` if the main one is not called by HTTP. */
+export function findAnsweredDependency(metrics: Metrics): OutboundView | null {
+  const call = findMainDependency(metrics);
+  return call?.origin.startsWith('http') && !call.origin.startsWith(TCP_PREFIX) ? call : null;
+}
+
+/**
+ * Predicts 'outbound-from-memory' where requests queue in the dependency, for a connection to it, or nowhere: they
+ * spend only the rest of their time, R - wait, until the loop is the limit.
+ */
+export function predictWithoutCalls(metrics: Metrics): Hypothesis['predictions'] {
+  const call = findAnsweredDependency(metrics);
+  if (!call) return {};
+  const { responseMs, throughput } = metrics;
+  const waitMs = Math.min(responseMs, ((call.answering + call.waiting) * 1000) / throughput);
+  const gain = (share: number) =>
+    responseMs / Math.max(MIN_REST * responseMs, responseMs - share * waitMs);
+  const cold = (deriveLoopLimit(metrics) ?? Number.POSITIVE_INFINITY) / throughput;
+  const warm =
+    (estimateWarmLimit(metrics)?.high ?? Number.POSITIVE_INFINITY) /
+    throughput /
+    (1 - MAX_SAVED_LOOP_TIME);
+  return {
+    'outbound-from-memory': {
+      low: 0.8 * Math.min(gain(MIN_ANSWERED_SHARE), Math.max(1, cold)),
+      high: 1.2 * Math.min(gain(1), Math.max(1, warm)),
+    },
+  };
+}
+
+/** Minimum rest of a request's time. */
+const MIN_REST = 0.01;
+
+/** Predicts 'outbound-from-memory' where what the calls belong to is unknown: they may be all that requests wait for. */
+export function predictPerhapsWithoutCalls(
+  metrics: Metrics,
+  max = UNBOUNDED_GAIN,
+): Hypothesis['predictions'] {
+  const open: Interval = { low: 0.9, high: max };
+  return findAnsweredDependency(metrics) ? { 'outbound-from-memory': open } : {};
+}
