@@ -1,7 +1,7 @@
 import { findMainDependency } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { Hypothesis } from '../hypothesis.js';
-import { predictPerhapsWithoutCalls, predictWithoutCalls } from './calls-from-memory.js';
+import { predictWithoutCalls } from './calls-from-memory.js';
 import { findLockingDependency } from './dependency-lock.js';
 import { chooseExchangeDelay, predictHeldExchanges } from './exchange-delay.js';
 
@@ -26,7 +26,7 @@ export function predictAdmittedCalls(metrics: Metrics): Hypothesis['predictions'
   const isWithin = areCallsAdmitted(metrics, permits);
   return {
     ...predictHeldExchanges(metrics, heldMs, countHeldExchanges(metrics, isWithin)),
-    ...(isWithin ? predictWithoutCalls(metrics) : predictPerhapsWithoutCalls(metrics)),
+    ...(isWithin && predictWithoutCalls(metrics)),
     'pool-x2': { low: 0.8, high: 1.15 },
   };
 }

@@ -1,6 +1,7 @@
 import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { Hypothesis } from '../hypothesis.js';
+import { predictPerhapsWithoutCalls } from './calls-from-memory.js';
 import { predictAbsorbedExchanges, predictSlowedByExchanges } from './exchange-delay.js';
 
 /** Minimum delay: timers are accurate to a millisecond or two. */
@@ -39,14 +40,14 @@ function computeAddedMs(metrics: Metrics): { min: number; max: number } | null {
   return { min: Math.min(each, inSeries), max: Math.max(each, inSeries) };
 }
 
-/** Predicts delayed calls where requests do not queue: N / (R + delay). */
+/** Predicts changed calls where requests do not queue: N / (R + delay). */
 export function predictSlowedByDelay(metrics: Metrics): Hypothesis['predictions'] {
   const added = computeAddedMs(metrics);
-  const exchanges = predictSlowedByExchanges(metrics);
-  if (!added) return exchanges;
+  const others = { ...predictSlowedByExchanges(metrics), ...predictPerhapsWithoutCalls(metrics) };
+  if (!added) return others;
   const { responseMs } = metrics;
   return {
-    ...exchanges,
+    ...others,
     'outbound-delay': {
       low: (0.93 * responseMs) / (responseMs + added.max),
       high: (1.07 * responseMs) / (responseMs + added.min),
@@ -63,10 +64,11 @@ export function predictAbsorbedDelay(metrics: Metrics): Hypothesis['predictions'
   return { ...exchanges, 'outbound-delay': { low: 0.9 * minRatio, high: 1.08 } };
 }
 
-/** Predicts 'outbound-delay' where one or a few requests are admitted at a time, and call before or after admission. */
+/** Predicts changed calls where one or a few requests are admitted at a time, and call before or after admission. */
 export function predictSerializedDelay(metrics: Metrics): Hypothesis['predictions'] {
   const added = computeAddedMs(metrics);
-  if (!added || metrics.unloadedLatencyMs === null) return {};
+  const others = predictPerhapsWithoutCalls(metrics);
+  if (!added || metrics.unloadedLatencyMs === null) return others;
   const minRatio = metrics.unloadedLatencyMs / (metrics.unloadedLatencyMs + added.max);
-  return { 'outbound-delay': { low: 0.9 * minRatio, high: 1.08 } };
+  return { ...others, 'outbound-delay': { low: 0.9 * minRatio, high: 1.08 } };
 }

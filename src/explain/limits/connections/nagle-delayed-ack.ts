@@ -10,7 +10,6 @@ import {
 import { describeBusyLoop } from '../../hypotheses/event-loop/queue.js';
 import type { Detected, Hypothesis } from '../../hypotheses/hypothesis.js';
 import { predictSlowedByDelay } from '../../hypotheses/outbound/calls.js';
-import { predictPerhapsWithoutCalls } from '../../hypotheses/outbound/calls-from-memory.js';
 import { sustainsRate } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { OutboundView } from '../../observe/types.js';
@@ -93,7 +92,6 @@ function detectNagleDelayedAck(metrics: Metrics): Detected {
         high: (metrics.maxConcurrency * 1000) / 0.05 / metrics.throughput,
       },
       ...predictSlowedByDelay(metrics),
-      ...predictPerhapsWithoutCalls(metrics),
     },
     remedy: {
       change:

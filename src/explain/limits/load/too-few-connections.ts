@@ -15,7 +15,6 @@ import {
 } from '../../hypotheses/event-loop/loop-capacity.js';
 import { type Detected, scale, widen } from '../../hypotheses/hypothesis.js';
 import { predictSlowedByDelay } from '../../hypotheses/outbound/calls.js';
-import { predictPerhapsWithoutCalls } from '../../hypotheses/outbound/calls-from-memory.js';
 import { computeOpeningShare, findMainDependency } from '../../metrics/derive.js';
 import type { ConnectionRamp, Metrics } from '../../metrics/types.js';
 import type { Limit } from '../limit.js';
@@ -120,7 +119,6 @@ function detectTooFewConnections(metrics: Metrics): Detected {
       'tls-keep-alive': widen(1 / (1 - computeOpeningShare(metrics)), 0.15),
       ...(loop && { 'cpu-injection': predictSlowed(cycleMs, computeInjectedMs(metrics)) }),
       ...predictSlowedByDelay(metrics),
-      ...predictPerhapsWithoutCalls(metrics),
     },
     remedy: {
       change: describeMoreConnections(knee, extrapolationBound),

@@ -9,7 +9,10 @@ import {
 } from '../../hypotheses/event-loop/queue.js';
 import type { Detected, Hypothesis } from '../../hypotheses/hypothesis.js';
 import { parsePort } from '../../hypotheses/outbound/address.js';
-import { predictWithoutCalls } from '../../hypotheses/outbound/calls-from-memory.js';
+import {
+  predictPerhapsWithoutCalls,
+  predictWithoutCalls,
+} from '../../hypotheses/outbound/calls-from-memory.js';
 import { predictHeldExchanges } from '../../hypotheses/outbound/exchange-delay.js';
 import { findLeasedPool } from '../../hypotheses/outbound/leased-pool.js';
 import { buildPoolEvidence } from '../../hypotheses/outbound/pool-evidence.js';
@@ -123,6 +126,8 @@ function describeConnectionPool(
     predictions: {
       ...predictQueueing(metrics),
       ...predictHeldExchanges(metrics, each, 1),
+      // They may be made while a connection is kept.
+      ...predictPerhapsWithoutCalls(metrics),
       'pool-x2': predictDoubledPool(metrics, max, asked),
       'second-process': SECOND_POOL_GAIN,
     },
