@@ -60,6 +60,11 @@ export class MemorySocket extends Socket {
     done();
   }
 
+  /** A connection closes after the events of its response. */
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    timers.setImmediate(() => super._destroy(error, done));
+  }
+
   #answer(): void {
     if (this.#isAnswered) return;
     this.#isAnswered = true;
