@@ -31,6 +31,7 @@ export const EXPERIMENT_LABELS = {
   'file-writes-in-memory': 'file writes in memory',
   'memory-after-gc': 'memory after collection',
   'dependency-time-connections-x2': 'dependency, connections x2',
+  'dependency-time-pool-x2': 'dependency, database pool x2',
   'pool-wait-connections-x2': 'pool wait, connections x2',
 } as const;
 

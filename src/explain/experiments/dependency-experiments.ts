@@ -22,6 +22,7 @@ function requirePermission(setting: ExperimentSetting, { model }: Metrics): stri
 export const DEPENDENCY_EXPERIMENTS: Experiment[] = [
   {
     name: 'pool-x2',
+    derived: 'dependency-time-pool-x2',
     describe: () => 'twice the connections of the database pools, as far as the database has room',
     findObstacle: (setting, metrics) =>
       requirePermission(setting, metrics) ??

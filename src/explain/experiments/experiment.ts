@@ -23,6 +23,8 @@ export interface Experiment {
   isOfBusyLoop?: true;
   /** Set if it removes only a part of a cause: its result leaves open how large the rest is. */
   isPartial?: true;
+  /** The result that is derived from its blocks as well, where it tells more than throughput. */
+  derived?: ExperimentName;
   /** Set if it does not change the CPU cost of a request. */
   keepsCost?: true;
 }

@@ -27,7 +27,7 @@ import type { HeapExhaustion } from '../observe/probe/heap-exhaustion.js';
 import type { Observation } from '../observe/types.js';
 import { buildProcessCpu, deriveProfiles, PROFILE_MS, profileLoad } from '../profile/capture.js';
 import { type BlockLength, computeBlockLength } from '../target/block-length.js';
-import { ProbeFailure } from '../target/probe-effect.js';
+import { describeFailure, ProbeFailure } from '../target/probe-effect.js';
 import type { ServerUnderTest } from '../target/server-under-test.js';
 import { ALLOCATIONS_MS, sampleAllocations } from './allocations.js';
 import type { Baseline } from './baseline.js';
@@ -151,7 +151,7 @@ export class ExperimentRunner {
         rounds: MAX_ROUNDS,
         untilMs,
         onBlock: (what) => this.#onStep(`experiment: ${what}`),
-        onFailed: (name, why) => this.#skip(name, `the probe failed: ${why}`),
+        onFailed: (name, why) => this.#skip(name, why),
         onMeasured: (experiment, block) => {
           if (experiment !== null && !experiment.keepsCost) return;
           this.#apply({ kind: 'cost', cost: this.#computeCost(block) });
@@ -436,7 +436,7 @@ export class ExperimentRunner {
    */
   #recordProbeFailure(what: string, error: unknown): void {
     if (!(error instanceof ProbeFailure)) throw error;
-    this.recordSkipped(`${what}: the probe failed: ${error.message}`);
+    this.recordSkipped(`${what}: ${describeFailure(error)}`);
   }
 
   /** CPU time per response of the last block, dated to the middle of the block. */

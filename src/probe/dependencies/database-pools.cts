@@ -60,8 +60,16 @@ export class DatabasePools {
 
   async #findFullPools(): Promise<DatabasePool[]> {
     const holders = await this.#findHolders();
-    const pools = holders.flatMap(({ holder, list }) => list(holder));
-    return pools.filter(({ max, open }) => Number.isFinite(max) && max >= 1 && open >= max);
+    return holders.flatMap(({ holder, list }) => {
+      try {
+        return list(holder).filter(
+          ({ max, open }) => Number.isFinite(max) && max >= 1 && open >= max,
+        );
+      } catch {
+        // A version of the driver with other properties.
+        return [];
+      }
+    });
   }
 
   /** Finds the objects that have pools, once: the search collects garbage. */

@@ -21,7 +21,8 @@ export async function findLiveObjects(prototypes: object[]): Promise<object[]> {
   const session = new Session();
   const found = new Set<object>();
   const take = (some: object[]) => {
-    for (const one of some) found.add(one);
+    // The prototype of a subclass is none.
+    for (const one of some) if (!Object.hasOwn(one, 'constructor')) found.add(one);
   };
   const exchange = { prototypes, take };
   const call = <Result,>(method: string, parameters: object): Promise<Result> =>

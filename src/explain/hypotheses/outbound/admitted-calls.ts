@@ -28,6 +28,8 @@ export function predictAdmittedCalls(metrics: Metrics): Hypothesis['predictions'
     ...predictHeldExchanges(metrics, heldMs, countHeldExchanges(metrics, isWithin)),
     ...(isWithin && predictWithoutCalls(metrics)),
     'pool-x2': { low: 0.8, high: 1.15 },
+    // More of them may wait for a lock at the dependency.
+    'dependency-time-pool-x2': { low: 0.8, high: 2.6 },
   };
 }
 

@@ -110,7 +110,7 @@ function describeLeasedPool(
     predictions: {
       ...predictLeased(metrics),
       ...predictHeldExchanges(metrics, each, 1),
-      'pool-x2': predictDoubledPool(metrics, max, asked),
+      ...predictDoubledPool(metrics, max, asked),
     },
     remedy: {
       change: `release the connection before work that does not need it; if something else admits ${count(max)} requests at a time (p-limit, a queue), raise its limit`,

@@ -17,11 +17,14 @@ export function predictDoubledPool(
   metrics: Metrics,
   connections: number,
   call: OutboundView | null,
-): Interval {
+): Hypothesis['predictions'] {
   const byLoop = (deriveLoopLimit(metrics) ?? Number.POSITIVE_INFINITY) / metrics.throughput;
   const maxGain = Math.min(2, metrics.maxConcurrency / connections, Math.max(1, byLoop));
   const isSlower = call !== null && isSlowerUnderLoad(metrics, call);
-  return { low: Math.max(1.1, (isSlower ? 0.6 : 0.75) * maxGain), high: 2.1 };
+  return {
+    'pool-x2': { low: Math.max(1.1, (isSlower ? 0.6 : 0.75) * maxGain), high: 2.1 },
+    'dependency-time-pool-x2': { low: 0.8, high: isSlower ? 1.6 : 1.35 },
+  };
 }
 
 /**

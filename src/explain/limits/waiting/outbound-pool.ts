@@ -128,7 +128,7 @@ function describeConnectionPool(
       ...predictHeldExchanges(metrics, each, 1),
       // They may be made while a connection is kept.
       ...predictPerhapsWithoutCalls(metrics),
-      'pool-x2': predictDoubledPool(metrics, max, asked),
+      ...predictDoubledPool(metrics, max, asked),
       'second-process': SECOND_POOL_GAIN,
     },
     remedy: {

@@ -1,5 +1,4 @@
 import { count, rate, time } from '../../../format/units.js';
-import type { Interval } from '../../../statistics/types.js';
 import { buildLoopEvidence } from '../../hypotheses/event-loop/loop-capacity.js';
 import {
   describeBusyLoop,
@@ -25,6 +24,7 @@ import {
 } from '../../hypotheses/outbound/saturated-program.js';
 import { findMainDependency } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
+import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { OutboundView } from '../../observe/types.js';
 import type { Limit } from '../limit.js';
 
@@ -48,8 +48,17 @@ export const SATURATED_DEPENDENCY = {
   detectors: [detectSaturatedDependency],
 } satisfies Limit;
 
-/** Change of throughput with more connections to it: more calls at a time may cost it a little. */
-const SAME_CAPACITY: Interval = { low: 0.8, high: 1.15 };
+/**
+ * Predicts a larger pool: more calls at a time wait longer for the dependency, and may cost it a little throughput. A pool
+ * is doubled where its connections are all open.
+ */
+function predictLargerPool(metrics: Metrics): Hypothesis['predictions'] {
+  const isPooled = findMainDependency(metrics)?.origin.startsWith(TCP_PREFIX);
+  return {
+    'pool-x2': { low: 0.8, high: 1.15 },
+    ...(isPooled && { 'dependency-time-pool-x2': { low: 1.4, high: 2.6 } }),
+  };
+}
 
 function detectSaturatedDependency(metrics: Metrics): Detected {
   const limit = 'saturated-dependency';
@@ -93,7 +102,7 @@ function detectSaturatedDependency(metrics: Metrics): Detected {
     predictions: {
       ...predictQueueing(metrics),
       ...predictWithoutCalls(metrics),
-      'pool-x2': SAME_CAPACITY,
+      ...predictLargerPool(metrics),
       // Behind a full pool the dependency has as many calls at a time as before.
       ...(occupiedShare >= 0.4 &&
         call.waiting < 0.1 * metrics.inFlight &&
@@ -143,7 +152,7 @@ function buildSaturatedProgram(
     predictions: {
       ...predictQueueing(metrics),
       ...(isSeen ? predictWithoutCalls(metrics) : predictPerhapsWithoutCalls(metrics)),
-      'pool-x2': SAME_CAPACITY,
+      ...predictLargerPool(metrics),
       'second-process': { low: 0.85, high: 1.2 },
     },
     remedy: {
