@@ -38,7 +38,7 @@ export const OUTBOUND_POOL = {
     shows:
       'The loop is idle, and calls wait for a connection; or, for a client that the probe does not know, the number of connections to a peer stays the same while requests queue.',
     experiment:
-      "'max sockets x2' doubles maxSockets of agents and the connections of undici pools: throughput rises, up to x 2. A 'second process' has a pool of its own. With --allow-dependency-experiments 'database pool x2' does the same for pg, mysql2, mongodb, knex, sequelize and generic-pool, and with 'dependency delayed' throughput falls by the ratio of an exchange's time to that with the delay.",
+      "'max sockets x2' doubles maxSockets of agents and the connections of undici pools: throughput rises, up to x 2. A 'second process' has a pool of its own. With --allow-dependency-experiments 'database pool x2' does the same for pg, mysql2, mongodb, knex, sequelize and generic-pool, and with 'dependency delayed' throughput falls as S / (S + delay), with S for how long a request keeps a connection.",
     formula: 'maximum = connections / response time of the service',
     remedy:
       'A larger pool: connections = requests per second needed x response time of the service.',

@@ -32,7 +32,7 @@ export const SERIALIZED = {
     shows:
       "The loop is idle, the server's threads leave cores idle, throughput times the response time alone is about one (or one per thread other than the loop's that is always busy), and no pool or service explains the queue.",
     experiment:
-      "None of its own: 'connections x2', 'thread pool x4' and 'max sockets x2' change nothing. With a 'second process' throughput doubles if the limit is inside the process, and stays the same if it is outside. If the calls take nearly all of a single request's time, 'dependency delayed' and 'calls from memory' (--allow-dependency-experiments) show whether requests are admitted one at a time to them.",
+      "None of its own: 'connections x2', 'thread pool x4' and 'max sockets x2' change nothing. With a 'second process' throughput doubles if the limit is inside the process, and stays the same if it is outside. Where a single request mostly waits for its calls, 'dependency delayed' and 'calls from memory' (--allow-dependency-experiments) show whether requests are admitted one at a time to them.",
     formula: 'requests admitted at a time = throughput x response time alone',
     remedy: 'Search the code for what admits one request at a time.',
     confirm:
