@@ -8,6 +8,8 @@ const MAX_ROOM_SHARE = 0.5;
 /** How long a database may take to tell its limit. */
 const ROOM_TIMEOUT_MS = 2000;
 const POLL_MS = 5;
+/** Maximum number of pools: more are one per request or tenant. */
+const MAX_POOLS = 20;
 /** How long surplus connections may be in use before they are left to the pool. */
 const CLOSING_TIMEOUT_MS = 2000;
 
@@ -37,7 +39,7 @@ export class DatabasePools {
     const scaled: DatabasePoolsScaled = { raised: [], refused: [] };
     if (factor === 1) return scaled;
     const turn = this.#turn;
-    for (const pool of await this.#findFullPools()) {
+    for (const pool of (await this.#findFullPools()).slice(0, MAX_POOLS)) {
       const configured = pool.max;
       const raised = Math.round(configured * factor);
       const why = await this.#findObstacle(pool, (raised - configured) * processes);

@@ -1,7 +1,7 @@
 import { findMainDependency } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { Hypothesis } from '../hypothesis.js';
-import { predictWithoutCalls } from './calls-from-memory.js';
+import { findAnsweredDependency, predictShorter } from './calls-from-memory.js';
 import { findLockingDependency } from './dependency-lock.js';
 import { chooseExchangeDelay, predictHeldExchanges } from './exchange-delay.js';
 
@@ -23,22 +23,26 @@ export function predictAdmittedCalls(metrics: Metrics): Hypothesis['predictions'
   const { throughput, unloadedLatencyMs } = metrics;
   const permits = Math.max(1, (throughput * (unloadedLatencyMs ?? 0)) / 1000);
   const heldMs = (permits * 1000) / throughput;
-  const isWithin = areCallsAdmitted(metrics, permits);
+  const callsMs = measureCallsMs(metrics);
+  const isOne = MIN_ONE <= permits && permits <= MAX_ONE;
+  const isWithin = isOne && callsMs >= MIN_CALL_SHARE * (unloadedLatencyMs ?? 0);
   return {
     ...predictHeldExchanges(metrics, heldMs, countHeldExchanges(metrics, isWithin)),
-    ...(isWithin && predictWithoutCalls(metrics)),
+    ...(isWithin && findAnsweredDependency(metrics) && predictShorter(metrics, heldMs, callsMs)),
     'pool-x2': { low: 0.8, high: 1.15 },
     // More of them may wait for a lock at the dependency.
     'dependency-time-pool-x2': { low: 0.8, high: 2.6 },
   };
 }
 
-/** Whether the calls take nearly all of a single request's time, and one request is served at a time. */
-function areCallsAdmitted(metrics: Metrics, permits: number): boolean {
+/** Measures how long the calls of a single request to the main dependency take; 0 if that is unknown. */
+function measureCallsMs(metrics: Metrics): number {
+  const { single } = metrics;
   const origin = findMainDependency(metrics)?.origin;
-  const alone = metrics.single?.inside?.outbound.find((call) => call.origin === origin);
-  const isOne = MIN_ONE <= permits && permits <= MAX_ONE;
-  return alone !== undefined && alone.answering >= MIN_CALL_SHARE && isOne;
+  const alone = single?.inside?.outbound.find((call) => call.origin === origin);
+  return !single || !alone || single.throughput === 0
+    ? 0
+    : (alone.answering * 1000) / single.throughput;
 }
 
 function countHeldExchanges(metrics: Metrics, isWithin: boolean): number {

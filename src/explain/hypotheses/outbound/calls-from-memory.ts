@@ -20,15 +20,26 @@ export function findAnsweredDependency(metrics: Metrics): OutboundView | null {
 
 /**
  * Predicts 'outbound-from-memory' where requests queue in the dependency, for a connection to it, or nowhere: they
- * spend only the rest of their time, R - wait, until the loop is the limit.
+ * spend only the rest of their time, R - wait.
  */
 export function predictWithoutCalls(metrics: Metrics): Hypothesis['predictions'] {
   const call = findAnsweredDependency(metrics);
   if (!call) return {};
-  const { responseMs, throughput } = metrics;
-  const waitMs = Math.min(responseMs, ((call.answering + call.waiting) * 1000) / throughput);
-  const gain = (share: number) =>
-    responseMs / Math.max(MIN_REST * responseMs, responseMs - share * waitMs);
+  const waitMs = ((call.answering + call.waiting) * 1000) / metrics.throughput;
+  return predictShorter(metrics, metrics.responseMs, waitMs);
+}
+
+/**
+ * Predicts 'outbound-from-memory' where the calls are `callsMs` of the time that bounds throughput, until the loop is the
+ * limit.
+ */
+export function predictShorter(
+  metrics: Metrics,
+  boundMs: number,
+  callsMs: number,
+): Hypothesis['predictions'] {
+  const { throughput } = metrics;
+  const gain = (share: number) => boundMs / Math.max(MIN_REST * boundMs, boundMs - share * callsMs);
   const cold = (deriveLoopLimit(metrics) ?? Number.POSITIVE_INFINITY) / throughput;
   const warm =
     (estimateWarmLimit(metrics)?.high ?? Number.POSITIVE_INFINITY) /
@@ -42,7 +53,7 @@ export function predictWithoutCalls(metrics: Metrics): Hypothesis['predictions']
   };
 }
 
-/** Minimum rest of a request's time. */
+/** Minimum rest of the time. */
 const MIN_REST = 0.01;
 
 /** Predicts 'outbound-from-memory' where what the calls belong to is unknown: they may be all that requests wait for. */
