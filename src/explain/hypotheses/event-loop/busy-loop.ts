@@ -43,7 +43,7 @@ export function predictBusyLoop(metrics: Metrics): Hypothesis['predictions'] {
     ...predictSecondProcess(metrics),
     ...predictAbsorbedDelay(metrics),
     // Calls cost time of the loop too.
-    ...predictPerhapsWithoutCalls(metrics, MAX_GAIN_WITHOUT_CALLS),
+    ...predictPerhapsWithoutCalls(metrics),
   };
 }
 
@@ -52,9 +52,6 @@ export function predictBusyLoop(metrics: Metrics): Hypothesis['predictions'] {
  * write of many log lines, a batch of queries, a collection) costs each of them less.
  */
 const MAX_BATCH_GAIN = 1.5; // Source: bench checkout-winston: 1.3 to 1.5 in three trials
-
-/** Maximum gain of a busy loop whose calls do not go out. */
-const MAX_GAIN_WITHOUT_CALLS = 3; // Source: judgment: a loop that does nothing but call
 
 /** Minimum of the cores used by other processes at which they contend with the server. */
 const MIN_CONTENDED_CORES = 0.3;

@@ -1,10 +1,9 @@
-import type { Interval } from '../../../statistics/types.js';
 import { findMainDependency } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { OutboundView } from '../../observe/types.js';
 import { deriveLoopLimit, estimateWarmLimit } from '../event-loop/loop-capacity.js';
-import { type Hypothesis, UNBOUNDED_GAIN } from '../hypothesis.js';
+import { ANY_RATIO, type Hypothesis } from '../hypothesis.js';
 
 /** Minimum share of the calls that are answered from memory, if the experiment has a result. */
 export const MIN_ANSWERED_SHARE = 0.8;
@@ -56,11 +55,7 @@ export function predictShorter(
 /** Minimum rest of the time. */
 const MIN_REST = 0.01;
 
-/** Predicts 'outbound-from-memory' where what the calls belong to is unknown: they may be all that requests wait for. */
-export function predictPerhapsWithoutCalls(
-  metrics: Metrics,
-  max = UNBOUNDED_GAIN,
-): Hypothesis['predictions'] {
-  const open: Interval = { low: 0.9, high: max };
-  return findAnsweredDependency(metrics) ? { 'outbound-from-memory': open } : {};
+/** Predicts nothing of 'outbound-from-memory', where the calls may be a part of what bounds throughput, or not. */
+export function predictPerhapsWithoutCalls(metrics: Metrics): Hypothesis['predictions'] {
+  return findAnsweredDependency(metrics) ? { 'outbound-from-memory': ANY_RATIO } : {};
 }

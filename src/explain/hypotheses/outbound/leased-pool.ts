@@ -4,7 +4,7 @@ import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { OutboundView } from '../../observe/types.js';
 import { predictQueueing } from '../event-loop/queue.js';
-import { type Hypothesis, UNBOUNDED_GAIN, widen } from '../hypothesis.js';
+import { ANY_RATIO, type Hypothesis, widen } from '../hypothesis.js';
 import { parsePort } from './address.js';
 import { predictSerializedDelay } from './calls.js';
 import { predictHeldExchanges } from './exchange-delay.js';
@@ -75,7 +75,7 @@ function describeHeldPool(
       ...predictLeased(metrics),
       ...predictHeldExchanges(metrics, heldMs, 0),
       // What requests wait for while they keep a connection is not known.
-      'pool-x2': { low: 0.9, high: UNBOUNDED_GAIN },
+      'pool-x2': ANY_RATIO,
     },
     remedy: {
       change: `wait for nothing while a request keeps a connection (use the same one for all its queries), or a larger pool (${count(larger)}); if a rate limit admits the requests, raise that`,
