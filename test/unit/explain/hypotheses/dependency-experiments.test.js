@@ -153,7 +153,7 @@ describe('pool-x2', () => {
   });
 
   test('has no result if no pool was raised, with the reason', () => {
-    const command = { name: 'databasePools', options: { factor: 2, processes: 1 } };
+    const command = /** @type {any} */ ({ name: 'databasePools', options: {} });
     const check = (...answers) => checkBegun(command, answers);
     const raised = [{ driver: 'pg', from: 5, to: 10 }];
     check({ raised, refused: [] }, { raised: [], refused: ['full'] });
@@ -165,7 +165,7 @@ describe('pool-x2', () => {
 });
 
 describe('outbound-from-memory', () => {
-  const calling = (limit, change = () => {}) =>
+  const calling = (limit, change = (_metrics) => {}) =>
     evaluate(limit, (metrics) => {
       Object.assign(metrics, { throughput: 90, inFlight: 20, maxConcurrency: 20 });
       Object.assign(metrics, { unloadedLatencyMs: 22, responseMs: 222 });
@@ -202,10 +202,12 @@ describe('outbound-from-memory', () => {
   });
 
   test('other limits predict nothing of it unless calls are made meanwhile', () => {
-    const unchanged = { limit: 'disk', unlisted: 'unchanged', predictions: {} };
+    const unchanged = /** @type {any} */ ({ unlisted: 'unchanged', predictions: {} });
     assert.deepEqual(findPrediction(unchanged, 'outbound-from-memory'), { low: 1, high: 1 });
     const measured = { ratio: 5, low: 4.5, high: 5.5 };
-    const result = { name: 'outbound-from-memory', measured, otherwise: 1 };
+    const result = /** @type {any} */ ({
+      ...{ name: 'outbound-from-memory', measured, otherwise: 1 },
+    });
     assert.ok(contradicts(result, { low: 1, high: 1 }, 0.05));
   });
 
@@ -214,7 +216,7 @@ describe('outbound-from-memory', () => {
       checkEffect(
         { name: 'answerFromMemory', options: { origin: null } },
         [{ answered, passed }],
-        {},
+        /** @type {any} */ ({}),
       );
     check(80, 20);
     assert.throws(() => check(20, 80), /^Error: only 20 of 100 calls were the same/);
@@ -223,6 +225,7 @@ describe('outbound-from-memory', () => {
 });
 
 describe('permission', () => {
+  /** @type {import('#internal/explain/experiment-names.js').ExperimentName[]} */
   const NAMES = ['pool-x2', 'outbound-from-memory', 'dependency-delay'];
 
   test('is needed, and the report says for what', () => {
