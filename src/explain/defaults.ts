@@ -7,6 +7,7 @@ export const EXPLAIN_DEFAULTS = {
   allowMoreLoad: false,
   /** Frames of the stack of a wait: enough for the service's own code under a framework. */
   waitStacks: 16,
+  allowDependencyExperiments: false,
 } as const;
 
 /** Range of `waitStacks`. */

@@ -16,6 +16,9 @@ export const EXPERIMENT_LABELS = {
   'writes-corked': 'writes corked',
   'max-sockets-x2': 'max sockets x2',
   'outbound-delay': 'calls delayed',
+  'pool-x2': 'database pool x2',
+  'outbound-from-memory': 'calls from memory',
+  'dependency-delay': 'dependency delayed',
   'outbound-nodelay': 'outbound TCP_NODELAY',
   'not-found-path': 'path not found',
   'second-process': 'second process',
@@ -28,6 +31,7 @@ export const EXPERIMENT_LABELS = {
   'file-writes-in-memory': 'file writes in memory',
   'memory-after-gc': 'memory after collection',
   'dependency-time-connections-x2': 'dependency, connections x2',
+  'dependency-time-pool-x2': 'dependency, database pool x2',
   'pool-wait-connections-x2': 'pool wait, connections x2',
 } as const;
 

@@ -23,4 +23,5 @@ export const EXPLAIN_OPTIONS: Shapes<ExplainOptions> = {
   allowMoreLoad: flag,
   waitStacks: number,
   onCpuProfile: shape('a function', (value) => typeof value === 'function'),
+  allowDependencyExperiments: flag,
 };

@@ -37,4 +37,11 @@ export interface ExplainOptions
   waitStacks?: number;
   /** Permits more load than configured on a server that is not on this machine. Default `false`. */
   allowMoreLoad?: boolean;
+  /**
+   * Permits experiments with the services that a server calls which Millrace started. For blocks of about a second each:
+   * database pools are given twice the connections, as far as the database has room; GET and HEAD requests are answered
+   * from memory with responses to the same requests; exchanges with a database are delayed. Nothing is written, and all is
+   * undone. Default `false`.
+   */
+  allowDependencyExperiments?: boolean;
 }

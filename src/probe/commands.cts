@@ -75,6 +75,10 @@ const HANDLERS: Handlers = {
     if (context.isObserver) refuseLongProfile(ms);
     return { pid: process.pid, profile: await takeProfile(ms) };
   },
+  databasePools: ({ observer }, { factor, processes }) =>
+    observer.databasePools.scale(factor, processes),
+  answerFromMemory: ({ observer }, { origin }) => observer.memory.answer(origin),
+  exchangeDelay: ({ observer }, { origin, ms }) => observer.exchanges.setDelay(origin, ms),
   poolJobs: (_, { ms }) => countPoolJobs(ms),
   waits: ({ observer }, { ms, depth }) => takeWaits(observer, ms, depth),
   writtenFiles: ({ output }) => [...output.files],

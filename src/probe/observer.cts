@@ -1,3 +1,5 @@
+import { DatabasePools } from './dependencies/database-pools.cjs';
+import { OutboundMemory } from './dependencies/outbound-memory.cjs';
 import { Cork } from './inbound/cork.cjs';
 import { Http2Streams } from './inbound/http2-streams.cjs';
 import { LoopStalls } from './inbound/loop-stalls.cjs';
@@ -31,6 +33,8 @@ export class ProbeObserver {
   readonly fetches: Fetches;
   readonly undiciPools: UndiciPools;
   readonly exchanges: TcpExchanges;
+  readonly databasePools = new DatabasePools();
+  readonly memory: OutboundMemory;
   readonly cork = new Cork();
   readonly http2Streams = new Http2Streams();
   readonly #pool = new ThreadPool();
@@ -46,6 +50,7 @@ export class ProbeObserver {
     );
     this.#stalls = new LoopStalls(this.requests, this.#collections, isSparing);
     this.clientRequests = new ClientRequests(this.#calls);
+    this.memory = new OutboundMemory(this.clientRequests.memory);
     this.fetches = new Fetches(this.#calls);
     this.undiciPools = new UndiciPools(this.#calls);
     this.exchanges = new TcpExchanges(this.#calls);

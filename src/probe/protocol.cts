@@ -267,6 +267,18 @@ export interface Commands {
   noDelay: { on: boolean };
   /** Delay of each outbound call before it begins; 0 for none. */
   outboundDelay: { ms: number };
+  /**
+   * Multiplies the limit of each pool of a database driver whose connections are all open, where its database has room for
+   * as many in that number of processes; 1 restores it.
+   */
+  databasePools: { factor: number; processes: number };
+  /**
+   * Answers GET and HEAD requests to an origin with recorded responses to the same requests, as far as there are some;
+   * `null` ends it.
+   */
+  answerFromMemory: { origin: string | null };
+  /** Delay of each exchange with an origin of another protocol than HTTP before it begins; 0 for none. */
+  exchangeDelay: { origin: string; ms: number };
   /** Takes a CPU profile. */
   profile: { ms: number };
   /** Counts the jobs that begin in the thread pool, by the kind of their resource. */
@@ -285,6 +297,13 @@ export interface Commands {
   heapSnapshot: { pid: number; file: string; ms: number };
 }
 
+/** What became of the pools of database drivers. */
+export interface DatabasePoolsScaled {
+  raised: { driver: string; from: number; to: number }[];
+  /** Why others were left alone. */
+  refused: string[];
+}
+
 /** Answers to the commands. */
 export interface Answers {
   subscribe: null;
@@ -300,6 +319,11 @@ export interface Answers {
   noDelay: number;
   /** Calls that were delayed since the delay was last set. */
   outboundDelay: number;
+  databasePools: DatabasePoolsScaled;
+  /** Requests since it was last set: those answered from memory, and those that went out. */
+  answerFromMemory: { answered: number; passed: number };
+  /** Exchanges that were delayed since the delay was last set. */
+  exchangeDelay: number;
   /** In V8's own format. */
   profile: { pid: number; profile: unknown };
   poolJobs: Record<string, number>;

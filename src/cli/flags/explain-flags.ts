@@ -21,7 +21,13 @@ import type { UnsupportedFlags } from './parse.js';
 export interface ExplainInvocation extends Invocation, WatchFlags {
   own: Pick<
     ExplainOptions,
-    'budget' | 'warmup' | 'pid' | 'attach' | 'allowMoreLoad' | 'waitStacks'
+    | 'budget'
+    | 'warmup'
+    | 'pid'
+    | 'attach'
+    | 'allowMoreLoad'
+    | 'allowDependencyExperiments'
+    | 'waitStacks'
   >;
   /** Whether the command only prints the catalogue. */
   list: boolean;
@@ -133,6 +139,11 @@ const OWN: Flag<ExplainInvocation>[] = [
       "cpu.cpuprofile and heap.heapprofile are V8's own formats, which DevTools and speedscope open; cpu.pb.gz, waits.pb.gz and heap.pb.gz are for pprof, with the names and lines of the sources. Each is written if it was measured. The folder is created.",
   }),
   ...WATCH_FLAGS,
+  toggle('allow-dependency-experiments', 'allowDependencyExperiments', true, {
+    help: 'change calls to other services for a while',
+    details:
+      'Only of a server that millrace starts. A database pool gets twice the connections, where the database has room for twice as many more; GET and HEAD requests are answered from memory, with a response to the same request; exchanges with a database are delayed. Requests that write are never answered or repeated, and all is undone after each block, and if millrace is killed.',
+  }),
   invocation.toggle('list', 'list', true, { help: 'print the limits that are known, and end' }),
   invocation.text('why', 'why', { value: 'LIMIT', help: 'print all about one limit, and end' }),
 ];

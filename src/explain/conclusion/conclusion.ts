@@ -12,6 +12,8 @@ import {
   SATURATED,
 } from '../hypotheses/event-loop/loop-capacity.js';
 import { describeBusyThread, describeTakenCores } from '../hypotheses/event-loop/queue.js';
+import type { LimitId } from '../limit-ids.js';
+import type { LimitText } from '../limits/limit.js';
 import { LIMITS } from '../limits/limits.js';
 import { describeStarvedGenerator } from '../limits/load/generator-saturated.js';
 import { isStealHypothesis } from '../limits/machine/noisy-machine.js';
@@ -269,8 +271,14 @@ function describeUnconfirmed({ finding, experiments }: Findings): string[] {
   const outcome = isLarger ? 'changed more than it predicts' : 'varied too much to confirm it';
   const why = made ? `'${EXPERIMENT_LABELS[made.name]}' ${outcome}` : whyNot;
   return [
-    `a confirmation of ${chosen.limit}: its signs were measured, but ${why}; apply the remedy and measure again`,
+    `a confirmation of ${chosen.limit}: its signs were measured, but ${why}; ${describeOwnChange(chosen.limit)}`,
   ];
+}
+
+/** Describes a change of the user's that would confirm a limit. */
+function describeOwnChange(limit: LimitId): string {
+  const { confirm } = LIMITS[limit].text as LimitText;
+  return confirm ? `to confirm it, ${confirm}` : 'apply the remedy and measure again';
 }
 
 /** Describes the rivals of the verdict that nothing contradicts, and what would tell them apart. */
@@ -291,6 +299,6 @@ function describeOpenRivals(
     const [unsure] = telling;
     return unsure
       ? `${whether}: '${EXPERIMENT_LABELS[unsure.name]}' varied too much to tell; give it more time (--budget)`
-      : `${whether}: no experiment here tells the two apart; apply the remedy of one and see whether throughput changes`;
+      : `${whether}: no experiment here tells the two apart; ${describeOwnChange(chosen.limit)}`;
   });
 }

@@ -1,9 +1,10 @@
 import { factor, measuredRatio } from '../../format/ratios.js';
 import type { Interval } from '../../statistics/types.js';
 import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
-import { type Hypothesis, UNCHANGED } from '../hypotheses/hypothesis.js';
+import { ANY_RATIO, type Hypothesis, UNCHANGED } from '../hypotheses/hypothesis.js';
 import type { ExperimentResult } from '../result.js';
-import { EXPERIMENTS, type Experiment } from './definitions.js';
+import { EXPERIMENTS } from './definitions.js';
+import type { Experiment } from './experiment.js';
 
 /** Finds what a hypothesis predicts for an experiment; `null` if nothing. */
 export function findPrediction(
@@ -11,7 +12,7 @@ export function findPrediction(
   experiment: ExperimentName,
 ): Interval | null {
   const listed = hypothesis.predictions[experiment];
-  if (listed) return listed;
+  if (listed) return listed === ANY_RATIO ? null : listed;
   if (!OF_THROUGHPUT.has(experiment)) return null;
   return hypothesis.unlisted === 'unchanged' ? UNCHANGED : null;
 }

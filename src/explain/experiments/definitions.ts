@@ -2,7 +2,7 @@ import { count } from '../../format/units.js';
 import { speaksHttp2 } from '../../load/http-version.js';
 import type { LoadOptions } from '../../load/options.js';
 import { listHeaders } from '../../validation/headers.js';
-import type { ExperimentMetric, ExperimentName } from '../experiment-names.js';
+import type { ExperimentName } from '../experiment-names.js';
 import { computeInjectedMs } from '../hypotheses/event-loop/loop-capacity.js';
 import { proposePoolSize } from '../hypotheses/machine/pool-size.js';
 import { computeCallDelayMs } from '../hypotheses/outbound/calls.js';
@@ -14,38 +14,12 @@ import {
 } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
-import type { Change } from '../target/change.js';
 import { buildAsideEnvironment, hasAsideFiles } from '../target/files-aside.js';
-import type { ExperimentSetting } from './setting.js';
-
-/** One controlled change. */
-export interface Experiment {
-  name: ExperimentName;
-  /** Describes the change for the report. */
-  describe(metrics: Metrics): string;
-  /** Returns why the experiment is not possible here; `null` if it is. */
-  findObstacle(setting: ExperimentSetting, metrics: Metrics): string | null;
-  change(metrics: Metrics, options: LoadOptions): Change;
-  /** Whether the change took effect, where that can be seen: a command may set its own environment. */
-  tookEffect?(block: Observation, metrics: Metrics): boolean;
-  /** The reason if it did not, unless a command set its own environment. */
-  noEffectReason?: string;
-  /** Metric that is compared; throughput by default. Of another one a hypothesis predicts nothing unless it says so. */
-  metric?: { name: ExperimentMetric; read(block: Observation): number | null };
-  /** Set if every cause of a busy loop predicts it alike, see `predictBusyLoop`: it is no evidence of any of them. */
-  isOfBusyLoop?: true;
-  /** Set if it removes only a part of a cause: its result leaves open how large the rest is. */
-  isPartial?: true;
-  /** Set if it does not change the CPU cost of a request. */
-  keepsCost?: true;
-}
+import { DEPENDENCY_EXPERIMENTS } from './dependency-experiments.js';
+import { type Experiment, requireProbe, requireRestart } from './experiment.js';
 
 const OTHER_MACHINE = 'the server is on another machine (--allow-more-load permits it)';
 const findNone = () => null;
-const requireProbe = ({ hasProbe }: ExperimentSetting) =>
-  hasProbe ? null : 'the server has no probe';
-const requireRestart = ({ canRestart }: ExperimentSetting) =>
-  canRestart ? null : 'millrace did not start the server';
 
 /** Defines an experiment that restarts the server with other environment variables. */
 function defineRestart(
@@ -237,6 +211,7 @@ export const EXPERIMENTS: Experiment[] = [
       },
     }),
   },
+  ...DEPENDENCY_EXPERIMENTS,
   {
     name: 'not-found-path',
     describe: () => 'requests for a path that does not exist (404)',

@@ -4,8 +4,9 @@ import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
 import type { BlockLength } from '../target/block-length.js';
-import { ProbeFailure, type ServerUnderTest } from '../target/server-under-test.js';
-import type { Experiment } from './definitions.js';
+import { describeFailure, ProbeFailure } from '../target/probe-effect.js';
+import type { ServerUnderTest } from '../target/server-under-test.js';
+import type { Experiment } from './experiment.js';
 
 /** Blocks of the unchanged load and of each experiment, in the order of the rounds. */
 export interface MeasuredBlocks {
@@ -67,7 +68,7 @@ export async function runRounds(
         if (!(error instanceof ProbeFailure) || !experiment) throw error;
         failed.add(experiment);
         blocks.changed.delete(experiment.name);
-        onFailed?.(experiment.name, error.message);
+        onFailed?.(experiment.name, describeFailure(error));
       }
     }
     await onRound?.();

@@ -27,26 +27,38 @@ export function addPredictions(
   return { name, label: EXPERIMENT_LABELS[name], ...measured, predicted, excludes: [] };
 }
 
-/** Quantities other than throughput that are compared when the connections are doubled. */
+/** Quantities other than throughput that are compared when the connections, or those of a pool, are doubled. */
 const DERIVED_METRICS: {
   name: ExperimentName;
+  /** The experiment with the blocks. */
+  of: ExperimentName;
   metric: ExperimentMetric;
   read(block: Observation, metrics: Metrics): number | null;
 }[] = [
   {
     name: 'dependency-time-connections-x2',
+    of: 'connections-x2',
     metric: 'dependency-time',
-    read({ inside }, metrics) {
-      const origin = findMainDependency(metrics)?.origin;
-      return inside?.outbound.find((call) => call.origin === origin)?.answerMs ?? null;
-    },
+    read: readDependencyTime,
+  },
+  {
+    name: 'dependency-time-pool-x2',
+    of: 'pool-x2',
+    metric: 'dependency-time',
+    read: readDependencyTime,
   },
   {
     name: 'pool-wait-connections-x2',
+    of: 'connections-x2',
     metric: 'pool-wait',
     read: ({ inside }) => inside?.poolMs?.mean ?? null,
   },
 ];
+
+function readDependencyTime({ inside }: Observation, metrics: Metrics): number | null {
+  const origin = findMainDependency(metrics)?.origin;
+  return inside?.outbound.find((call) => call.origin === origin)?.answerMs ?? null;
+}
 
 /** Derives further results from the blocks with twice the connections. */
 export function deriveResults(
@@ -54,13 +66,11 @@ export function deriveResults(
   metrics: Metrics,
   hypotheses: Hypothesis[],
 ): ExperimentResult[] {
-  const doubled = changed.get('connections-x2');
-  if (!doubled) return [];
-  const first = EXPERIMENTS.find(({ name }) => name === 'connections-x2');
-  const change = first?.describe(metrics) ?? '';
-  return DERIVED_METRICS.flatMap(({ name, metric, read }) => {
-    if (!hypotheses.some(({ predictions }) => name in predictions)) return [];
+  return DERIVED_METRICS.flatMap(({ name, of, metric, read }) => {
+    const doubled = changed.get(of);
+    if (!doubled || !hypotheses.some(({ predictions }) => name in predictions)) return [];
     const measured = measureRatio(base, doubled, (block) => read(block, metrics));
+    const change = EXPERIMENTS.find((one) => one.name === of)?.describe(metrics) ?? '';
     const result = { name, metric, change, otherwise: 1 };
     return measured ? [addPredictions({ ...result, measured }, hypotheses)] : [];
   });

@@ -1,7 +1,9 @@
+import type { Interval } from '../../statistics/types.js';
 import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import type { Hypothesis } from '../hypotheses/hypothesis.js';
 import type { Metrics } from '../metrics/types.js';
-import { EXPERIMENTS, type Experiment } from './definitions.js';
+import { EXPERIMENTS } from './definitions.js';
+import type { Experiment } from './experiment.js';
 import type { ExperimentSetting } from './setting.js';
 
 /** Minimum weight of a hypothesis at which it deserves an experiment of its own. */
@@ -22,9 +24,7 @@ export function rankExperiments(
     if (experiment.findObstacle(setting, metrics) !== null) return [];
     const worth = Math.max(
       0,
-      ...strong.map(
-        (hypothesis) => computeInformation(hypothesis, experiment.name) * hypothesis.weight,
-      ),
+      ...strong.map((hypothesis) => computeInformation(hypothesis, experiment) * hypothesis.weight),
     );
     if (isFirst) return [{ experiment, worth: Math.max(worth, FIRST_EXPERIMENT_WORTH) }];
     return worth > 0.03 ? [{ experiment, worth }] : [];
@@ -34,9 +34,14 @@ export function rankExperiments(
 /** Worth of 'connections-x2', which is the first experiment of every closed load. */
 const FIRST_EXPERIMENT_WORTH = 3;
 
+/** Computes how far the predictions of an experiment's results are from "no change". */
+function computeInformation({ predictions }: Hypothesis, { name, derived }: Experiment): number {
+  const results = [name, ...(derived ? [derived] : [])];
+  return Math.max(...results.map((one) => computeDistance(predictions[one])));
+}
+
 /** Computes the logarithmic distance of a prediction from "no change", reduced where it includes "no change". */
-function computeInformation({ predictions }: Hypothesis, name: ExperimentName): number {
-  const predicted = predictions[name];
+function computeDistance(predicted: Interval | undefined): number {
   if (!predicted) return 0;
   const middle = Math.sqrt(Math.max(1e-6, predicted.low) * predicted.high);
   const certainty = predicted.low > 1 || predicted.high < 1 ? 1 : AMBIGUOUS;
@@ -57,6 +62,7 @@ export function findSkippedExperiments(
     isNativeStack: false,
     canRestart: true,
     canAddLoad: true,
+    canChangeDependencies: true,
     socketPath: null,
   };
   const strong = hypotheses.filter(({ weight }) => weight >= MIN_WEIGHT);

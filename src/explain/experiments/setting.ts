@@ -8,6 +8,8 @@ export interface ExperimentSetting {
   canRestart: boolean;
   /** Whether more load than the user asked for is allowed. */
   canAddLoad: boolean;
+  /** Whether calls to other services may be changed: answered from memory, delayed, over more connections. */
+  canChangeDependencies: boolean;
   /** Path of the Unix socket on which the server listens, which a second process would take over. */
   socketPath: string | null;
 }

@@ -8,6 +8,9 @@ import type { History } from './history.js';
 /** Upper bound of a gain that is unknown: the next limit is, too; only a server that does nothing bounds it. */
 export const UNBOUNDED_GAIN = 1000; // Source: stands for infinity
 
+/** The prediction of a hypothesis that predicts nothing of an experiment: any ratio fits. */
+export const ANY_RATIO: Interval = { low: 1 / UNBOUNDED_GAIN, high: UNBOUNDED_GAIN };
+
 /** A limit whose signature was observed. */
 export interface Hypothesis {
   limit: LimitId;

@@ -30,6 +30,8 @@ export interface LimitText {
   experiment: string;
   formula: string;
   remedy: string;
+  /** A change of the user's that would confirm the limit where no experiment did, and what it would show. */
+  confirm?: string;
   detected: Detection;
   /** A condition or exception, or the reason why it is not detected. */
   note?: string;

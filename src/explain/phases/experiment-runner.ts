@@ -5,7 +5,8 @@ import { isKeepingUp } from '../conclusion/verdict.js';
 import { isMostlyWaitingInHandlers, isWaitingInHandlers } from '../conclusion/waits.js';
 import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import { canTryMore } from '../experiments/connection-ramp.js';
-import { EXPERIMENTS, type Experiment } from '../experiments/definitions.js';
+import { EXPERIMENTS } from '../experiments/definitions.js';
+import type { Experiment } from '../experiments/experiment.js';
 import { type MeasuredBlocks, runRounds } from '../experiments/interleaved-rounds.js';
 import {
   findSkippedExperiments,
@@ -26,7 +27,8 @@ import type { HeapExhaustion } from '../observe/probe/heap-exhaustion.js';
 import type { Observation } from '../observe/types.js';
 import { buildProcessCpu, deriveProfiles, PROFILE_MS, profileLoad } from '../profile/capture.js';
 import { type BlockLength, computeBlockLength } from '../target/block-length.js';
-import { ProbeFailure, type ServerUnderTest } from '../target/server-under-test.js';
+import { describeFailure, ProbeFailure } from '../target/probe-effect.js';
+import type { ServerUnderTest } from '../target/server-under-test.js';
 import { ALLOCATIONS_MS, sampleAllocations } from './allocations.js';
 import type { Baseline } from './baseline.js';
 import { rampConnections } from './connection-ramp.js';
@@ -149,7 +151,7 @@ export class ExperimentRunner {
         rounds: MAX_ROUNDS,
         untilMs,
         onBlock: (what) => this.#onStep(`experiment: ${what}`),
-        onFailed: (name, why) => this.#skip(name, `the probe failed: ${why}`),
+        onFailed: (name, why) => this.#skip(name, why),
         onMeasured: (experiment, block) => {
           if (experiment !== null && !experiment.keepsCost) return;
           this.#apply({ kind: 'cost', cost: this.#computeCost(block) });
@@ -434,7 +436,7 @@ export class ExperimentRunner {
    */
   #recordProbeFailure(what: string, error: unknown): void {
     if (!(error instanceof ProbeFailure)) throw error;
-    this.recordSkipped(`${what}: the probe failed: ${error.message}`);
+    this.recordSkipped(`${what}: ${describeFailure(error)}`);
   }
 
   /** CPU time per response of the last block, dated to the middle of the block. */

@@ -10,7 +10,7 @@ import {
   type ExperimentMetric,
   type ExperimentName,
 } from '../experiment-names.js';
-import type { Experiment } from '../experiments/definitions.js';
+import type { Experiment } from '../experiments/experiment.js';
 import { type MeasuredBlocks, measureRatio } from '../experiments/interleaved-rounds.js';
 import { addPredictions, buildMemoryResult, deriveResults } from '../experiments/predictions.js';
 import type { Finding, Findings, RepeatedRemedy } from '../findings.js';

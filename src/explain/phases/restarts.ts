@@ -1,5 +1,5 @@
 import { MillraceError } from '../../errors/millrace-error.js';
-import type { Experiment } from '../experiments/definitions.js';
+import type { Experiment } from '../experiments/experiment.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Observation } from '../observe/types.js';
 import type { BlockLength } from '../target/block-length.js';

@@ -1,4 +1,4 @@
-import type { Experiment } from '../experiments/definitions.js';
+import type { Experiment } from '../experiments/experiment.js';
 import { needsServer } from '../experiments/selection.js';
 import type { Metrics } from '../metrics/types.js';
 import type { BlockLength } from '../target/block-length.js';

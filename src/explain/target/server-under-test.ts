@@ -11,7 +11,6 @@ import { findListeningSockets } from '../../process/listening/port-owners.js';
 import type { TrialRequest } from '../../process/listening/trial-request.js';
 import type { Endpoint } from '../../process/listening/types.js';
 import type { ProbeHub } from '../observe/probe/hub.js';
-import { TCP_PREFIX } from '../observe/probe/view.js';
 import { observeProcess, type ProcessObserver } from '../observe/process-observer.js';
 import { type SocketWatch, watchSockets } from '../observe/socket-sampler.js';
 import type { Observation } from '../observe/types.js';
@@ -19,10 +18,8 @@ import type { BlockLength } from './block-length.js';
 import type { Change, ProbeCommand } from './change.js';
 import { removeAsideFiles } from './files-aside.js';
 import { applyChange, limitThreads, toClosedLoad, withOrigin } from './load-variants.js';
+import { checkBegun, checkEffect, ProbeFailure } from './probe-effect.js';
 import { findProbeObstacle, type ProbeObstacle } from './probe-obstacle.js';
-
-/** A command of the probe failed: nothing was changed, or not in all processes. */
-export class ProbeFailure extends Error {}
 
 /** How long to wait for samples; a busy loop takes them late. */
 const SAMPLE_TIMEOUT_MS = 500;
@@ -268,16 +265,9 @@ export class ServerUnderTest {
     if (!change.probe) return this.#runLoad(length, change);
     const { on, off } = change.probe;
     try {
-      const limits = await this.#sendCommand(on);
-      if (on.name === 'maxSockets' && limits.flat().length === 0) {
-        throw new ProbeFailure('no agent with maxSockets and no limited pool was seen');
-      }
+      checkBegun(on, await this.#sendCommand(on));
       const observation = await this.#runLoad(length, change);
-      const results = await this.#sendCommand(off);
-      if (off.name === 'outboundDelay') checkDelayed(results, observation);
-      if (off.name === 'noDelay' && results.every((connections) => connections === 0)) {
-        throw new ProbeFailure("no connection uses Nagle's algorithm");
-      }
+      checkEffect(off, await this.#sendCommand(off), observation);
       return observation;
     } catch (error) {
       // A process that has ended has nothing to undo.
@@ -356,15 +346,4 @@ export class ServerUnderTest {
     await Promise.all([this.#stopServer(), this.stopSecondProcess()]);
     removeAsideFiles();
   }
-}
-
-/**
- * Throws if most calls cannot be delayed: calls through a stored `fetch` or directly through undici are observed, but
- * not delayed.
- */
-function checkDelayed(answers: unknown[], { inside, load }: Observation): void {
-  const delayed = answers.reduce<number>((sum, calls) => sum + Number(calls), 0);
-  const http = inside?.outbound.filter(({ origin }) => !origin.startsWith(TCP_PREFIX)) ?? [];
-  const calls = http.reduce((sum, { rate }) => sum + rate, 0) * (load.durationMs / 1000);
-  if (delayed < calls / 2) throw new ProbeFailure('most calls cannot be delayed');
 }

@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Agent, type ClientRequest, type IncomingMessage } from 'node:http';
+import { ClientRequestMemory } from '../dependencies/client-request-memory.cjs';
 import { ignoreErrors, timers } from '../runtime/clock.cjs';
 import { AgentLimits } from './agent-limits.cjs';
 import type { Call, Calls } from './calls.cjs';
@@ -36,6 +37,7 @@ export class ClientRequests {
   readonly agentLimits = new AgentLimits();
   /** Called with each call before it asks for a socket. */
   onCall: ((request: ClientRequest, origin: string) => void) | null = null;
+  readonly memory = new ClientRequestMemory();
   readonly #calls: Calls;
   readonly #open = new Map<ClientRequest, { call: Call; origin: string }>();
   /** Connections that have carried a request. */
@@ -79,6 +81,7 @@ export class ClientRequests {
   restore(): void {
     this.observe(false);
     this.setDelay(0);
+    this.memory.responses = null;
     this.agentLimits.restore();
     if (this.#original && prototype.addRequest === this.#patched) {
       prototype.addRequest = this.#original;
@@ -116,6 +119,8 @@ export class ClientRequests {
     const addWithinLimit = (ask: () => void) => {
       if (!this.agentLimits.enqueueIfLimited(agent, request, later)) ask();
     };
+    if (this.memory.appliesTo(request, origin))
+      return () => this.memory.decide(request, () => addWithinLimit(later));
     if (delayMs === 0) return () => addWithinLimit(add);
     this.#delayedCalls++;
     return () => void timers.setTimeout(addWithinLimit, delayMs, later);
@@ -138,6 +143,7 @@ export class ClientRequests {
   readonly #onResponse = ignoreErrors((message: unknown) => {
     const { request, response } = message as Message;
     if (!this.#open.has(request)) return;
+    this.memory.record(request, response);
     response.once('close', () => this.#end(request, !response.complete));
   });
 

@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import { HeldWrites } from '../dependencies/held-writes.cjs';
 import { ignoreErrors } from '../runtime/clock.cjs';
 import type { Call, Calls } from './calls.cjs';
 
@@ -36,6 +37,10 @@ export class TcpExchanges {
   #noDelayCount = 0;
   /** Called with each write to a connection that the process has opened, and `host:port`; empty if unknown. */
   onWrite: ((socket: Socket, name: string) => void) | null = null;
+  readonly #heldWrites = new HeldWrites();
+  /** The peer whose exchanges begin later; `null` without one. */
+  #delay: { name: string; ms: number } | null = null;
+  #delayedExchanges = 0;
   #isObserving = false;
   #restore: (() => void) | null = null;
 
@@ -67,6 +72,19 @@ export class TcpExchanges {
     return count;
   }
 
+  /**
+   * Holds back the first write of each exchange with a peer, an origin such as `tcp://db:5432`, for a time; 0 ends it.
+   * Returns how many exchanges the previous delay affected.
+   */
+  setDelay(origin: string, ms: number): number {
+    const delayed = this.#delayedExchanges;
+    this.#delayedExchanges = 0;
+    this.#delay = ms > 0 ? { name: origin.replace(/^tcp:\/\//, ''), ms } : null;
+    this.#watchWrites();
+    if (ms === 0) this.#heldWrites.releaseAll();
+    return delayed;
+  }
+
   /** Ends exchanges whose connection has closed, and checks the others for Nagle's algorithm. */
   sweep(): void {
     for (const socket of this.#restoreNoDelay.keys())
@@ -95,7 +113,7 @@ export class TcpExchanges {
 
   /** Connections are discovered on writes, even while nothing is observed. */
   #watchWrites(): void {
-    const wanted = this.#isObserving || this.#forcesNoDelay;
+    const wanted = this.#isObserving || this.#forcesNoDelay || this.#delay !== null;
     if (wanted) this.#restore ??= this.#patch();
     else {
       this.#restore?.();
@@ -110,9 +128,14 @@ export class TcpExchanges {
     if (!write) return () => {};
     const [asked, answered] = [ignoreErrors(this.#onWrite), ignoreErrors(this.#onRead)];
     const open = this.#open;
+    const probe = this;
     const observedWrite: Write = function (...args) {
-      if (!(this as Internals).server) asked(this);
-      return write.apply(this, args);
+      if ((this as Internals).server) return write.apply(this, args);
+      const pass = () => {
+        asked(this);
+        return write.apply(this, args);
+      };
+      return probe.#holdsBack(this, pass, args.at(-1)) ? undefined : pass();
     };
     const observedPush: Push = function (chunk, encoding) {
       if (open.has(this)) answered(this, chunk);
@@ -128,6 +151,16 @@ export class TcpExchanges {
       if (inherited) Reflect.deleteProperty(prototype, 'push');
       else prototype.push = push;
     };
+  }
+
+  /** Whether a write begins an exchange that is delayed: then it is passed on later. */
+  #holdsBack(socket: Socket, pass: () => void, done: unknown): boolean {
+    const delay = this.#delay;
+    if (delay === null || socket.connecting || this.#open.has(socket)) return false;
+    if (typeof done !== 'function' || this.#findName(socket) !== delay.name) return false;
+    this.#delayedExchanges++;
+    this.#heldWrites.hold(socket, delay.ms, pass, done as (error?: Error | null) => void);
+    return true;
   }
 
   readonly #onWrite = (socket: Socket): void => {

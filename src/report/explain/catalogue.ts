@@ -32,14 +32,17 @@ export function groupCatalogue(): [heading: string, limits: Limit[]][] {
 
 /** Lists the named fields of a limit, except its title and description. */
 export function listFields(text: LimitText): [name: string, text: string][] {
-  const { shows, experiment, formula, remedy, detected, note } = text;
+  const { shows, experiment, confirm, formula, remedy, detected, note } = text;
+  const list = (name: string, words: string | undefined): [string, string][] =>
+    words === undefined ? [] : [[name, words]];
   return [
     ['shows', shows],
     ['experiment', experiment],
+    ...list('confirm', confirm),
     ['formula', formula],
     ['remedy', remedy],
     ['detected', detected],
-    ...(note === undefined ? [] : [['note', note] satisfies [string, string]]),
+    ...list('note', note),
   ];
 }
 

@@ -5,7 +5,7 @@ import { MillraceError } from '#internal/errors/millrace-error.js';
 import { EXPERIMENTS } from '#internal/explain/experiments/definitions.js';
 import { ExperimentRunner } from '#internal/explain/phases/experiment-runner.js';
 import { runOnNewServers } from '#internal/explain/phases/restarts.js';
-import { ProbeFailure } from '#internal/explain/target/server-under-test.js';
+import { ProbeFailure } from '#internal/explain/target/probe-effect.js';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
 
 /** Metrics of a server where eight requests share each connection, and each waits for the slowest of them. */

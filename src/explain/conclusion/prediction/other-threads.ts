@@ -39,7 +39,8 @@ export function predictOtherThreads(chosen: Hypothesis, found: Findings): Interv
     found,
   );
   return {
-    low: Math.min(low, NEAR_BOUND_SHARE * byLoad),
+    // The corrections of the upper end do not apply to the lower one.
+    low: Math.min(low, high, NEAR_BOUND_SHARE * byLoad),
     high: Math.min(high, byLoad),
   };
 }

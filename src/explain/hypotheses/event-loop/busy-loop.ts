@@ -3,6 +3,7 @@ import { canHostWithholdCores, findWorkingProcesses } from '../../metrics/derive
 import type { Loop, Metrics } from '../../metrics/types.js';
 import type { Hypothesis } from '../hypothesis.js';
 import { predictAbsorbedDelay } from '../outbound/calls.js';
+import { predictPerhapsWithoutCalls } from '../outbound/calls-from-memory.js';
 import { computeInjectedMs } from './loop-capacity.js';
 
 /** Overhead of injecting work into the loop in ms per request: measured as 1 to 3 µs plus up to a third of the work. */
@@ -41,6 +42,8 @@ export function predictBusyLoop(metrics: Metrics): Hypothesis['predictions'] {
     },
     ...predictSecondProcess(metrics),
     ...predictAbsorbedDelay(metrics),
+    // Calls cost time of the loop too.
+    ...predictPerhapsWithoutCalls(metrics),
   };
 }
 

@@ -88,11 +88,6 @@ export function hasQueue({ unloadedLatencyMs, responseMs }: Metrics): boolean {
   return unloadedLatencyMs === null || responseMs > MIN_QUEUEING_STRETCH * unloadedLatencyMs;
 }
 
-/** Parses the port of an address: `5432` of `tcp://db:5432`. */
-export function parsePort(address: string): string {
-  return address.slice(address.lastIndexOf(':') + 1);
-}
-
 /**
  * Whether a dependency responds slower under load than to a single request, so that more calls at once yield nothing.
  */

@@ -4,6 +4,7 @@ import type { Metrics } from '../../metrics/types.js';
 import { buildLoopEvidence, estimateWarmLimit } from '../event-loop/loop-capacity.js';
 import { describeBusyLoop, predictQueueing } from '../event-loop/queue.js';
 import { type Detected, widen } from '../hypothesis.js';
+import { predictPerhapsWithoutCalls } from '../outbound/calls-from-memory.js';
 import { countPendingLookups } from './pool-jobs.js';
 import { proposePoolSize, readPoolSize } from './pool-size.js';
 
@@ -61,6 +62,7 @@ export function detectNameLookups(metrics: Metrics): Detected {
     unlisted: 'unchanged',
     predictions: {
       ...predictQueueing(metrics),
+      ...predictPerhapsWithoutCalls(metrics),
       ...(isMeasured && {
         'thread-pool-x4': {
           low: predicted.low / metrics.throughput,

@@ -1,6 +1,8 @@
 import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { Hypothesis } from '../hypothesis.js';
+import { predictPerhapsWithoutCalls } from './calls-from-memory.js';
+import { predictAbsorbedExchanges, predictSlowedByExchanges } from './exchange-delay.js';
 
 /** Minimum delay: timers are accurate to a millisecond or two. */
 const MIN_DELAY_MS = 5;
@@ -38,12 +40,14 @@ function computeAddedMs(metrics: Metrics): { min: number; max: number } | null {
   return { min: Math.min(each, inSeries), max: Math.max(each, inSeries) };
 }
 
-/** Predicts 'outbound-delay' where requests do not queue: N / (R + delay). */
+/** Predicts changed calls where requests do not queue: N / (R + delay). */
 export function predictSlowedByDelay(metrics: Metrics): Hypothesis['predictions'] {
   const added = computeAddedMs(metrics);
-  if (!added) return {};
+  const others = { ...predictSlowedByExchanges(metrics), ...predictPerhapsWithoutCalls(metrics) };
+  if (!added) return others;
   const { responseMs } = metrics;
   return {
+    ...others,
     'outbound-delay': {
       low: (0.93 * responseMs) / (responseMs + added.max),
       high: (1.07 * responseMs) / (responseMs + added.min),
@@ -51,18 +55,20 @@ export function predictSlowedByDelay(metrics: Metrics): Hypothesis['predictions'
   };
 }
 
-/** Predicts 'outbound-delay' where requests queue for something else: a delayed request waits less in that queue. */
+/** Predicts delayed calls where requests queue for something else: a delayed request waits less in that queue. */
 export function predictAbsorbedDelay(metrics: Metrics): Hypothesis['predictions'] {
   const added = computeAddedMs(metrics);
-  if (!added || metrics.unloadedLatencyMs === null) return {};
+  const exchanges = predictAbsorbedExchanges(metrics);
+  if (!added || metrics.unloadedLatencyMs === null) return exchanges;
   const minRatio = Math.min(1, metrics.responseMs / (metrics.unloadedLatencyMs + added.max));
-  return { 'outbound-delay': { low: 0.9 * minRatio, high: 1.08 } };
+  return { ...exchanges, 'outbound-delay': { low: 0.9 * minRatio, high: 1.08 } };
 }
 
-/** Predicts 'outbound-delay' where one or a few requests are admitted at a time, and call before or after admission. */
+/** Predicts changed calls where one or a few requests are admitted at a time, and call before or after admission. */
 export function predictSerializedDelay(metrics: Metrics): Hypothesis['predictions'] {
   const added = computeAddedMs(metrics);
-  if (!added || metrics.unloadedLatencyMs === null) return {};
+  const others = predictPerhapsWithoutCalls(metrics);
+  if (!added || metrics.unloadedLatencyMs === null) return others;
   const minRatio = metrics.unloadedLatencyMs / (metrics.unloadedLatencyMs + added.max);
-  return { 'outbound-delay': { low: 0.9 * minRatio, high: 1.08 } };
+  return { ...others, 'outbound-delay': { low: 0.9 * minRatio, high: 1.08 } };
 }

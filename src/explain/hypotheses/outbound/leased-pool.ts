@@ -3,11 +3,18 @@ import type { Interval } from '../../../statistics/types.js';
 import type { Metrics } from '../../metrics/types.js';
 import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { OutboundView } from '../../observe/types.js';
-import { parsePort, predictQueueing } from '../event-loop/queue.js';
-import { type Hypothesis, widen } from '../hypothesis.js';
+import { predictQueueing } from '../event-loop/queue.js';
+import { ANY_RATIO, type Hypothesis, widen } from '../hypothesis.js';
+import { parsePort } from './address.js';
 import { predictSerializedDelay } from './calls.js';
+import { predictHeldExchanges } from './exchange-delay.js';
 import { buildPoolEvidence } from './pool-evidence.js';
-import { predictWithPool, proposeConnections, SECOND_POOL_GAIN } from './pool-prediction.js';
+import {
+  predictDoubledPool,
+  predictWithPool,
+  proposeConnections,
+  SECOND_POOL_GAIN,
+} from './pool-prediction.js';
 
 /** Range of the ratio of requests served at a time to connections at which the two match. */
 const MATCHING_CONCURRENCY: Interval = { low: 0.75, high: 1.15 };
@@ -64,7 +71,12 @@ function describeHeldPool(
     ],
     evidence: buildPoolEvidence(metrics, origin, max, answering / max),
     unlisted: 'unchanged',
-    predictions: predictLeased(metrics),
+    predictions: {
+      ...predictLeased(metrics),
+      ...predictHeldExchanges(metrics, heldMs, 0),
+      // What requests wait for while they keep a connection is not known.
+      'pool-x2': ANY_RATIO,
+    },
     remedy: {
       change: `wait for nothing while a request keeps a connection (use the same one for all its queries), or a larger pool (${count(larger)}); if a rate limit admits the requests, raise that`,
       // It depends on what the requests wait for.
@@ -95,7 +107,11 @@ function describeLeasedPool(
     ],
     evidence: buildPoolEvidence(metrics, asked.origin, max, inUse),
     unlisted: 'unchanged',
-    predictions: predictLeased(metrics),
+    predictions: {
+      ...predictLeased(metrics),
+      ...predictHeldExchanges(metrics, each, 1),
+      ...predictDoubledPool(metrics, max, asked),
+    },
     remedy: {
       change: `release the connection before work that does not need it; if something else admits ${count(max)} requests at a time (p-limit, a queue), raise its limit`,
       ...predictWithPool(

@@ -10,6 +10,24 @@ import { type Hypothesis, widen } from '../hypothesis.js';
 export const SECOND_POOL_GAIN: Interval = { low: 0.95, high: 2.15 };
 
 /**
+ * Predicts 'pool-x2': up to twice the throughput, as far as the requests in flight use so many connections and the loop
+ * keeps up. A dependency that is slower under load serves fewer.
+ */
+export function predictDoubledPool(
+  metrics: Metrics,
+  connections: number,
+  call: OutboundView | null,
+): Hypothesis['predictions'] {
+  const byLoop = (deriveLoopLimit(metrics) ?? Number.POSITIVE_INFINITY) / metrics.throughput;
+  const maxGain = Math.min(2, metrics.maxConcurrency / connections, Math.max(1, byLoop));
+  const isSlower = call !== null && isSlowerUnderLoad(metrics, call);
+  return {
+    'pool-x2': { low: Math.max(1.1, (isSlower ? 0.6 : 0.75) * maxGain), high: 2.1 },
+    'dependency-time-pool-x2': { low: 0.8, high: isSlower ? 1.6 : 1.35 },
+  };
+}
+
+/**
  * Proposes a pool for all requests in flight, of at most four times the present size, as predictions reach no further.
  */
 export function proposeConnections({ maxConcurrency }: Metrics, max: number): number {

@@ -4,7 +4,8 @@ import { computeForeignCores } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { LocalDependency, OutboundView } from '../../observe/types.js';
 import { SATURATED } from '../event-loop/loop-capacity.js';
-import { hasQueue, parsePort } from '../event-loop/queue.js';
+import { hasQueue } from '../event-loop/queue.js';
+import { parsePort } from './address.js';
 import { hasSameCost } from './cost-per-request.js';
 import { computeUnseenCores } from './unseen-programs.js';
 

@@ -17,6 +17,7 @@ export const ACCEPT_RATE = {
       "None that distinguishes it from connection-churn: 'keep-alive' helps with both. The number of turns does.",
     formula: 'new connections per second = turns of the loop per second',
     remedy: 'Keep-alive, shorter turns, or more processes.',
+    confirm: 'start a second process at the same port: connections opened per second double',
     detected: 'by its signature',
     note: 'Needs the probe, and Node.js 20.18 or later.',
   },

@@ -17,6 +17,8 @@ export const EPHEMERAL_PORTS = {
     formula:
       'connections per second = local ports / 60 s; 28,232 ports, the default of Linux, give 470 to one address and port',
     remedy: 'Keep-alive: an agent that reuses its connections.',
+    confirm:
+      'keep connections open on the side that opens them: the errors end, and sockets in TIME_WAIT become few',
     detected: 'by its signature',
     note: 'Ports are counted over all addresses: a server that calls several may have more connections than ports.',
   },

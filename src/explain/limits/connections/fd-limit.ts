@@ -14,6 +14,8 @@ export const FD_LIMIT = {
     experiment: 'None of its own: explain does not change the limit of a running process.',
     formula: 'maximum connections = limit of open files - other open files',
     remedy: 'A higher limit: ulimit -n, LimitNOFILE of systemd.',
+    confirm:
+      'raise the limit of open files (ulimit -n) and start again: the failed connections end',
     detected: 'by its signature',
   },
   detectors: [detectFdLimit],

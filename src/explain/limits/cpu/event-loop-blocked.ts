@@ -25,6 +25,8 @@ export const EVENT_LOOP_BLOCKED = {
     formula:
       'mean wait = sum of the squares of the long tasks / (2 x time), for a request that arrives at any time',
     remedy: 'Move the long work to a worker thread, or split it into short pieces.',
+    confirm:
+      'leave the route with the long tasks out of the load: the p99 of the others falls to their own time',
     detected: 'by its signature',
     note: 'Needs the probe. The experiments confirm that the loop is busy; that this limit is the cause is measured, not tried.',
   },

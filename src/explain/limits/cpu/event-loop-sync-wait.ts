@@ -24,6 +24,8 @@ export const EVENT_LOOP_SYNC_WAIT = {
     experiment: 'None of its own: it would require another implementation of the call.',
     formula: 'time waited = busy - on a core - queued for a core - stolen by the host',
     remedy: 'The asynchronous form of the call.',
+    confirm:
+      'replace the synchronous call by its asynchronous form: the loop is no longer busy, and throughput rises',
     detected: 'by its signature',
     note: 'Needs the probe, and Linux. The experiments confirm that the loop is busy; that this limit is the cause is measured, not tried.',
   },

@@ -18,6 +18,8 @@ export const MEMORY_GROWTH = {
     formula: 'time left = free heap / (bytes left per request x requests per second)',
     remedy:
       'Remove what is no longer needed: on a server that it started, explain compares two heap snapshots and names what grows.',
+    confirm:
+      'run the load until the memory is full with half of the heap (--max-old-space-size): it takes half of the time',
     detected: 'by its signature',
     note: 'Needs the probe. The experiment can rule the limit out but not confirm it, as a constant rate is not a change.',
   },

@@ -16,6 +16,8 @@ export const WORKER_IMBALANCE = {
     experiment: "None of its own; the connections of 'connections x2' may be spread better.",
     formula: 'balanced throughput = throughput x busiest / mean',
     remedy: 'More connections, a shorter keep-alive, or another scheduling policy for connections.',
+    confirm:
+      'give every process as many connections (a shorter keep-alive, or another scheduling policy): throughput rises by the ratio of the busiest to the mean',
     detected: 'by its signature',
   },
   detectors: [detectWorkerImbalance],

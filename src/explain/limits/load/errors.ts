@@ -20,6 +20,8 @@ export const ERRORS = {
       "None of its own: 'connections x2' runs for other limits, and changes nothing behind a rate limiter.",
     formula: 'goodput = responses with a status below 400 / time',
     remedy: 'Fix the errors first, or raise the rate limit, and measure again.',
+    confirm:
+      'fix what the errors say, or raise the rate limit: the share of errors falls to nothing, and successful responses per second rise',
     detected: 'by its signature',
   },
   detectors: [detectErrors],

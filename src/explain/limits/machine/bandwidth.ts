@@ -15,6 +15,8 @@ export const BANDWIDTH = {
       "None of its own. 'connections x2' yields nothing, and the short responses for an 'path not found' arrive faster.",
     formula: 'throughput = speed of the link / bytes per response',
     remedy: 'Fewer bytes (compression, caching), or a faster link.',
+    confirm:
+      'halve the bytes of a response (compression, a shorter page): throughput rises up to twice',
     detected: 'by its signature',
     note: 'Bytes in transit are measured only if the server is on this machine.',
   },

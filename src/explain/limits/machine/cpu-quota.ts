@@ -18,6 +18,8 @@ export const CPU_QUOTA = {
       "None of its own: explain does not change the quota. 'connections x2' yields nothing.",
     formula: 'maximum = cores of the quota / CPU time per request',
     remedy: 'A higher quota (cpu.max), or none.',
+    confirm:
+      'raise the quota (cpu.max) by half: throughput rises with it, up to half as much again, and fewer periods are throttled',
     detected: 'by its signature',
     note: 'The mean CPU usage may look low: a burst within a period is enough.',
   },

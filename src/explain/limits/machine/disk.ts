@@ -13,6 +13,8 @@ export const DISK = {
     experiment: "None of its own: explain does not move files. 'connections x2' yields nothing.",
     formula: 'throughput = operations per second of the disk / operations per request',
     remedy: 'Fewer or larger accesses, a cache in memory, a faster disk.',
+    confirm:
+      'put the files into memory (a tmpfs) for one run: throughput rises, and the pressure of the disk falls to nothing',
     detected: 'by its signature',
     note: 'Needs a kernel with pressure information (/proc/pressure/io).',
   },

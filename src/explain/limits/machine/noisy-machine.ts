@@ -25,6 +25,8 @@ export const NOISY_MACHINE = {
     formula:
       'stretch = (time on a core + time queued for one, or stolen) / time on a core; steal is assumed to take the same share of the wanted CPU time of each thread',
     remedy: 'A quiet machine with dedicated cores, or stop the other programs.',
+    confirm:
+      'run the same load while the other programs are stopped, or on another host: throughput rises as far as the server has to wait for its core now',
     detected: 'by its signature',
     note: 'A difference below the noise of unchanged blocks never counts as an effect.',
   },

@@ -13,6 +13,8 @@ export const PACKET_LOSS = {
     experiment: 'None of its own: it would take another network path.',
     formula: 'time added = share of retransmitted segments x 200 ms',
     remedy: 'Fix the network between client and server.',
+    confirm:
+      'run the load on the same machine as the server: the slowest response times lose their steps of 200 ms',
     detected: 'by its signature',
   },
   needsOwnLoad: 'which clients the lost segments are of is not seen',

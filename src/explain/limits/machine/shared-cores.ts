@@ -19,6 +19,8 @@ export const SHARED_CORES = {
     experiment: 'None of its own: the generator cannot move to another machine.',
     formula: 'stretch = (time on a core + time queued for one) / time on a core',
     remedy: 'Separate cores for the generator (taskset), or another machine.',
+    confirm:
+      'run the load from another machine, or give both their own cores (taskset): throughput rises as far as the server waits for a core now',
     detected: 'by its signature',
   },
   needsOwnLoad: 'there is no load generator',

@@ -5,13 +5,19 @@ import {
   describeBusyLoop,
   hasQueue,
   isSlowerUnderLoad,
-  parsePort,
   predictQueueing,
 } from '../../hypotheses/event-loop/queue.js';
 import type { Detected, Hypothesis } from '../../hypotheses/hypothesis.js';
+import { parsePort } from '../../hypotheses/outbound/address.js';
+import {
+  predictPerhapsWithoutCalls,
+  predictWithoutCalls,
+} from '../../hypotheses/outbound/calls-from-memory.js';
+import { predictHeldExchanges } from '../../hypotheses/outbound/exchange-delay.js';
 import { findLeasedPool } from '../../hypotheses/outbound/leased-pool.js';
 import { buildPoolEvidence } from '../../hypotheses/outbound/pool-evidence.js';
 import {
+  predictDoubledPool,
   predictWithPool,
   proposeConnections,
   SECOND_POOL_GAIN,
@@ -32,10 +38,12 @@ export const OUTBOUND_POOL = {
     shows:
       'The loop is idle, and calls wait for a connection; or, for a client that the probe does not know, the number of connections to a peer stays the same while requests queue.',
     experiment:
-      "'max sockets x2' doubles maxSockets of agents and the connections of undici pools: throughput rises, up to x 2. A 'second process' has a pool of its own.",
+      "'max sockets x2' doubles maxSockets of agents and the connections of undici pools: throughput rises, up to x 2. A 'second process' has a pool of its own. With --allow-dependency-experiments 'database pool x2' does the same for pg, mysql2, mongodb, knex, sequelize and generic-pool, and with 'dependency delayed' throughput falls as S / (S + delay), with S for how long a request keeps a connection.",
     formula: 'maximum = connections / response time of the service',
     remedy:
       'A larger pool: connections = requests per second needed x response time of the service.',
+    confirm:
+      'double the pool: throughput rises up to twice, and the response time stays that of one call',
     detected: 'by experiment',
     note: 'Pools other than agents of node:http and undici (databases) are detected by the constant number of their connections, all of which wait for a response.',
   },
@@ -115,7 +123,14 @@ function describeConnectionPool(
     ],
     evidence: buildPoolEvidence(metrics, peer, max, inUse),
     unlisted: 'unchanged',
-    predictions: { ...predictQueueing(metrics), 'second-process': SECOND_POOL_GAIN },
+    predictions: {
+      ...predictQueueing(metrics),
+      ...predictHeldExchanges(metrics, each, 1),
+      // They may be made while a connection is kept.
+      ...predictPerhapsWithoutCalls(metrics),
+      ...predictDoubledPool(metrics, max, asked),
+      'second-process': SECOND_POOL_GAIN,
+    },
     remedy: {
       change: `a larger pool, such as ${count(proposeConnections(metrics, max))} (connections needed = requests per second x ${time(each)})`,
       ...predictWithPool(metrics, (throughput * proposeConnections(metrics, max)) / max, asked),
@@ -145,6 +160,7 @@ function describeSocketPool(metrics: Metrics, call: OutboundView): Hypothesis {
     unlisted: 'unchanged',
     predictions: {
       ...predictQueueing(metrics),
+      ...predictWithoutCalls(metrics),
       ...(call.maxSockets !== null && {
         'max-sockets-x2': predictDoubled(metrics.maxConcurrency / max),
       }),

@@ -5,11 +5,15 @@ import {
   describeRunningLoop,
   isSlowerUnderLoad,
   MIN_QUEUEING_STRETCH,
-  parsePort,
   predictQueueing,
 } from '../../hypotheses/event-loop/queue.js';
 import type { Detected, Hypothesis } from '../../hypotheses/hypothesis.js';
 import { describeLookups } from '../../hypotheses/machine/name-lookups.js';
+import { parsePort } from '../../hypotheses/outbound/address.js';
+import {
+  predictPerhapsWithoutCalls,
+  predictWithoutCalls,
+} from '../../hypotheses/outbound/calls-from-memory.js';
 import {
   describeLockingDependency,
   findLockingDependency,
@@ -20,6 +24,7 @@ import {
 } from '../../hypotheses/outbound/saturated-program.js';
 import { findMainDependency } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
+import { TCP_PREFIX } from '../../observe/probe/view.js';
 import type { OutboundView } from '../../observe/types.js';
 import type { Limit } from '../limit.js';
 
@@ -32,14 +37,28 @@ export const SATURATED_DEPENDENCY = {
     shows:
       'The loop is idle, most requests wait for the service, and it responds far slower than to a single call; or a program on the same machine that works for the requests has no CPU time left.',
     experiment:
-      "'dependency, connections x2' measures that the response time of the service grows with the connections while throughput stays the same.",
+      "'dependency, connections x2' measures that the response time of the service grows with the connections while throughput stays the same. With --allow-dependency-experiments: with 'calls from memory' throughput rises to the next limit, with 'database pool x2' and 'dependency delayed' it stays the same.",
     formula: 'maximum of the service = calls in flight / its response time',
     remedy: 'Scale that service, or call it less: cache, batch.',
+    confirm:
+      'put a stub in its place that answers at once, or cache its answers for one run: throughput rises to the next limit; or load it directly: it answers no more calls per second than now',
     detected: 'by experiment',
     note: 'Needs the probe, except for a program on the same machine. For protocols other than HTTP it measures the time to the first bytes of a response.',
   },
   detectors: [detectSaturatedDependency],
 } satisfies Limit;
+
+/**
+ * Predicts a larger pool: more calls at a time wait longer for the dependency, and may cost it a little throughput. A pool
+ * is doubled where its connections are all open.
+ */
+function predictLargerPool(metrics: Metrics): Hypothesis['predictions'] {
+  const isPooled = findMainDependency(metrics)?.origin.startsWith(TCP_PREFIX);
+  return {
+    'pool-x2': { low: 0.8, high: 1.15 },
+    ...(isPooled && { 'dependency-time-pool-x2': { low: 1.4, high: 2.6 } }),
+  };
+}
 
 function detectSaturatedDependency(metrics: Metrics): Detected {
   const limit = 'saturated-dependency';
@@ -82,6 +101,8 @@ function detectSaturatedDependency(metrics: Metrics): Detected {
     unlisted: 'unchanged',
     predictions: {
       ...predictQueueing(metrics),
+      ...predictWithoutCalls(metrics),
+      ...predictLargerPool(metrics),
       // Behind a full pool the dependency has as many calls at a time as before.
       ...(occupiedShare >= 0.4 &&
         call.waiting < 0.1 * metrics.inFlight &&
@@ -128,7 +149,12 @@ function buildSaturatedProgram(
     ...(isSeen && { isLocated: true as const }),
     unlisted: 'unchanged',
     // A second process of the server calls the same program.
-    predictions: { ...predictQueueing(metrics), 'second-process': { low: 0.85, high: 1.2 } },
+    predictions: {
+      ...predictQueueing(metrics),
+      ...(isSeen ? predictWithoutCalls(metrics) : predictPerhapsWithoutCalls(metrics)),
+      ...predictLargerPool(metrics),
+      'second-process': { low: 0.85, high: 1.2 },
+    },
     remedy: {
       change: `less work for ${isSeen ? name : 'it'} per request (an index, a smaller query, a cache, calls in batches), or more cores for it${isSeen ? '; no other change to this service helps' : ''}`,
       predictedThroughput: null,

@@ -8,11 +8,12 @@ import {
   describeTakenCores,
   findBusyThreads,
   hasQueue,
-  parsePort,
   predictQueueing,
 } from '../../hypotheses/event-loop/queue.js';
 import type { Detected } from '../../hypotheses/hypothesis.js';
 import { isNamedPoolThread } from '../../hypotheses/machine/pool-size.js';
+import { parsePort } from '../../hypotheses/outbound/address.js';
+import { predictAdmittedCalls } from '../../hypotheses/outbound/admitted-calls.js';
 import { predictSerializedDelay } from '../../hypotheses/outbound/calls.js';
 import { findLockingDependency } from '../../hypotheses/outbound/dependency-lock.js';
 import { describeSaturatedProgram } from '../../hypotheses/outbound/saturated-program.js';
@@ -31,9 +32,11 @@ export const SERIALIZED = {
     shows:
       "The loop is idle, the server's threads leave cores idle, throughput times the response time alone is about one (or one per thread other than the loop's that is always busy), and no pool or service explains the queue.",
     experiment:
-      "None of its own: 'connections x2', 'thread pool x4' and 'max sockets x2' change nothing. With a 'second process' throughput doubles if the limit is inside the process, and stays the same if it is outside.",
+      "None of its own: 'connections x2', 'thread pool x4' and 'max sockets x2' change nothing. With a 'second process' throughput doubles if the limit is inside the process, and stays the same if it is outside. Where a single request mostly waits for its calls, 'dependency delayed' and 'calls from memory' (--allow-dependency-experiments) show whether requests are admitted one at a time to them.",
     formula: 'requests admitted at a time = throughput x response time alone',
     remedy: 'Search the code for what admits one request at a time.',
+    confirm:
+      'raise what may admit one request at a time (the permits of a limiter, the concurrency of a queue) from one to two: throughput doubles, and only there',
     detected: 'by its signature',
     note: 'Found by elimination: explain measures how many requests are admitted at a time, not what admits them. A throttle admits the next request after a fixed time, so a single client waits for it too.',
   },
@@ -142,6 +145,7 @@ function detectSerialized(metrics: Metrics): Detected {
       // That some of the requests are admitted is a guess from what is left: more connections must not help.
       ...(permits >= MANY_PERMITS && { 'connections-x2': { low: 0.85, high: 1.1 } }),
       ...predictSerializedDelay(metrics),
+      ...(!atThreads && permits >= MAX_IDLE_PERMITS && predictAdmittedCalls(metrics)),
       // Twice as much if the limit is inside the process, the same if it is behind it.
       'second-process': { low: 0.85, high: 2.15 },
     },

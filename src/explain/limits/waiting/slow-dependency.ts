@@ -10,6 +10,7 @@ import { describeBusyLoop } from '../../hypotheses/event-loop/queue.js';
 import { type Detected, type Hypothesis, widen } from '../../hypotheses/hypothesis.js';
 import { describeLookups } from '../../hypotheses/machine/name-lookups.js';
 import { predictSlowedByDelay } from '../../hypotheses/outbound/calls.js';
+import { predictWithoutCalls } from '../../hypotheses/outbound/calls-from-memory.js';
 import { findMainDependency } from '../../metrics/derive.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { OutboundView } from '../../observe/types.js';
@@ -24,9 +25,11 @@ export const SLOW_DEPENDENCY = {
     shows:
       'The mean response time is far above the median, or the response times of the service have a heavy tail; most requests in flight wait for it. At a sustained rate, the waiting requests take much memory.',
     experiment:
-      "'client timeout' makes the client give up after a time that usual responses stay below: more requests finish per second, as predicted from the distribution.",
+      "'client timeout' makes the client give up after a time that usual responses stay below: more requests finish per second, as predicted from the distribution. 'calls from memory' (--allow-dependency-experiments) shows what is possible without the service.",
     formula: 'throughput = requests in flight / mean of min(response time, time limit)',
     remedy: 'A time limit on the calls, and a response for requests whose call times out.',
+    confirm:
+      'set the time limit: throughput rises as predicted, and the requests that wait become few',
     detected: 'by experiment',
     note: 'Needs the probe, which measures the response times of the service.',
   },
@@ -108,6 +111,7 @@ function detectSlowDependency(metrics: Metrics): Detected {
         high: (1.2 * maxThroughput) / metrics.throughput,
       },
       ...predictSlowedByDelay(metrics),
+      ...predictWithoutCalls(metrics),
     },
     remedy: {
       change: `a time limit of ${time(deadline)} on calls to ${call.origin}, and a response for requests whose call times out`,

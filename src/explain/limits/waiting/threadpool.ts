@@ -20,6 +20,7 @@ import {
   proposePoolSize,
   readPoolSize,
 } from '../../hypotheses/machine/pool-size.js';
+import { predictPerhapsWithoutCalls } from '../../hypotheses/outbound/calls-from-memory.js';
 import type { Metrics } from '../../metrics/types.js';
 import type { Limit } from '../limit.js';
 
@@ -108,6 +109,8 @@ function detectThreadpool(metrics: Metrics): Detected {
       // Compression may be all that the threads do, or none of it.
       ...(usesCpu && { 'identity-encoding': { low: 0.85, high: UNBOUNDED_GAIN } }),
       'thread-pool-x4': predicted,
+      // Its jobs may be the lookups of the calls.
+      ...predictPerhapsWithoutCalls(metrics),
       'second-process': {
         low: 0.85,
         high: usesCpu ? Math.max(1.15, 1.15 * computeMaxShare(metrics, run)) : 2.15,
