@@ -22,6 +22,7 @@ function requirePermission(setting: ExperimentSetting, { model }: Metrics): stri
 export const DEPENDENCY_EXPERIMENTS: Experiment[] = [
   {
     name: 'pool-x2',
+    changesDependencies: true,
     derived: 'dependency-time-pool-x2',
     describe: () => 'twice the connections of the database pools, as far as the database has room',
     findObstacle: (setting, metrics) =>
@@ -41,6 +42,7 @@ export const DEPENDENCY_EXPERIMENTS: Experiment[] = [
   },
   {
     name: 'outbound-from-memory',
+    changesDependencies: true,
     describe: (metrics) =>
       `GET and HEAD requests to ${findAnsweredDependency(metrics)?.origin} are answered from memory, with its response to the same request`,
     findObstacle: (setting, metrics) =>
@@ -58,6 +60,7 @@ export const DEPENDENCY_EXPERIMENTS: Experiment[] = [
   },
   {
     name: 'dependency-delay',
+    changesDependencies: true,
     describe: (metrics) => {
       const delay = chooseExchangeDelay(metrics);
       return `each exchange with ${delay?.origin} begins ${delay?.ms} ms later`;

@@ -25,6 +25,8 @@ export interface Experiment {
   isPartial?: true;
   /** The result that is derived from its blocks as well, where it tells more than throughput. */
   derived?: ExperimentName;
+  /** Set if it changes calls to other services, which the user permits: where it is not made, the report says why. */
+  changesDependencies?: true;
   /** Set if it does not change the CPU cost of a request. */
   keepsCost?: true;
 }

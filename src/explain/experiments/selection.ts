@@ -68,9 +68,14 @@ export function findSkippedExperiments(
   const strong = hypotheses.filter(({ weight }) => weight >= MIN_WEIGHT);
   return rankExperiments(metrics, strong, all).flatMap(({ experiment, worth }) => {
     const why = experiment.findObstacle(setting, metrics);
-    return why !== null && worth > 0.2 ? [`${EXPERIMENT_LABELS[experiment.name]}: ${why}`] : [];
+    return why !== null && worth > MIN_TOLD_WORTH
+      ? [`${EXPERIMENT_LABELS[experiment.name]}: ${why}`]
+      : [];
   });
 }
+
+/** Minimum worth of an experiment whose absence is told. */
+export const MIN_TOLD_WORTH = 0.2;
 
 /** Whether an experiment starts another server. */
 export function needsServer(experiment: Experiment, metrics: Metrics): boolean {

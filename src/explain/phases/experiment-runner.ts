@@ -10,6 +10,7 @@ import type { Experiment } from '../experiments/experiment.js';
 import { type MeasuredBlocks, runRounds } from '../experiments/interleaved-rounds.js';
 import {
   findSkippedExperiments,
+  MIN_TOLD_WORTH,
   MIN_WEIGHT,
   needsServer,
   orderByServer,
@@ -51,6 +52,8 @@ import { isAfterRestart, runOnNewServers } from './restarts.js';
 import { TimeBudget } from './time-budget.js';
 import { computeObservationMs, observeWaits } from './waits.js';
 
+/** Why an experiment was not made. */
+const NO_TIME = 'no time left; give it more time (--budget)';
 /** Maximum number of rounds of live experiments. */
 const MAX_ROUNDS = 5;
 
@@ -141,6 +144,7 @@ export class ExperimentRunner {
     const { metrics, history } = this.#state;
     if (this.#isQuiet()) return;
     const { chosen, untilMs } = this.#selectLiveExperiments();
+    this.#recordUnmade(chosen);
     const growth = new HeapGrowth(this.#subject, history.retained);
     const isGrowing = this.#isPossible('memory-growth');
     if (chosen.length === 0 && !isGrowing) return;
@@ -185,6 +189,19 @@ export class ExperimentRunner {
       );
     }
     return { chosen, untilMs };
+  }
+
+  /** Records the experiments that the user permits and that do not fit into the time. */
+  #recordUnmade(chosen: Experiment[]): void {
+    const { metrics, evaluation } = this.#state;
+    for (const { experiment, worth } of rankExperiments(
+      metrics,
+      evaluation.hypotheses,
+      this.#setting,
+    )) {
+      const isTold = experiment.changesDependencies && worth > MIN_TOLD_WORTH;
+      if (isTold && !chosen.includes(experiment)) this.#skip(experiment.name, NO_TIME);
+    }
   }
 
   /** Adds connections until requests queue, if there are too few connections. */
@@ -317,7 +334,7 @@ export class ExperimentRunner {
       await this.#runRestartExperiment(experiment);
     }
     for (const { name } of untried()) {
-      this.#skip(name, 'no time left; give it more time (--budget)');
+      this.#skip(name, NO_TIME);
     }
   }
 
