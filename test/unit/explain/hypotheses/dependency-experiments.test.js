@@ -41,7 +41,7 @@ function asking(metrics, what) {
       { ...one, rate: rate * perRequest, answering: waiting, answerMs: ms, answerP50Ms: ms },
     ],
   });
-  metrics.base.inside = inside(throughput, answering, nowMs);
+  metrics.base.inside = inside(throughput, answering, what.medianMs ?? nowMs);
   const alone = 1000 / requestMs;
   metrics.single.inside = inside(alone, (aloneMs * perRequest) / requestMs, aloneMs);
   metrics.single.throughput = alone;
@@ -119,6 +119,15 @@ describe('dependency-delay', () => {
     assert.ok(saturated.low > 0.85 && saturated.high >= 1, JSON.stringify(saturated));
     // A single exchange waits for the lock and has it: the delay is before.
     assert.ok(predicted('serialized', { ...locked, perRequest: 1, otherMs: 5 }).high > 1);
+  });
+
+  test('a lock is known where the exchanges are all of a single request, too', () => {
+    // Four of five exchanges do not wait.
+    const locked = {
+      ...{ throughput: 160, aloneMs: 1.1, medianMs: 1.2 },
+      ...{ connections: 20, answering: 18, perRequest: 5 },
+    };
+    assert.ok(predicted('serialized', locked).high < 0.9);
   });
 
   test('a lock around the calls is slowed by all of them, a rate limit perhaps not at all', () => {
