@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 /** Files of `test/integration` that take too long for every change, for what they show: only slow tests have them. */
 const ONLY_SLOW = [
   ...['moves', 'users', 'https'].map((name) => `stack/sharing/${name}`),
-  'lab/engines',
+  ...['lab/engines', 'hosts/hosts', 'explain/probe-allocations', 'report/flame-graph'],
 ].map((name) => integrationTest(name));
 
 /** They trust no authorities but their own, which older versions of Node.js would read as each process starts: for 0.08 s. */
@@ -65,8 +65,8 @@ const OF_VERSION_FOLDERS = ['stack', 'deadlines', 'client', 'scenario'];
 const OF_MODULES = ['load/http2/servers', 'explain/waits'].map((name) => integrationTest(name));
 /**
  * Of these folders, files that run on one version: what the addon does alone, to processes, users, waiting requests and a busy
- * event loop, and what it keeps of answers, is the same on each, as are variables that are read; what is left of many requests
- * is seen at full size by slow tests.
+ * event loop, and what it keeps of answers, is the same on each, as are variables that are read; what is left of many requests,
+ * and clients of npm under deadlines, are seen on each by slow tests.
  */
 const OF_ONE_VERSION = [
   ...[
@@ -83,6 +83,7 @@ const OF_ONE_VERSION = [
   ...['busy', 'memory', 'robust', 'servers', 'soak'].map((name) => `stack/process/${name}`),
   ...[
     'authenticated',
+    'cache',
     'command',
     'conditional',
     'outdating',
@@ -91,7 +92,7 @@ const OF_ONE_VERSION = [
     'waiting',
   ].map((name) => `stack/cache/${name}`),
   'stack/closing/lingering',
-  'deadlines/environment',
+  ...['environment', 'application', 'libraries'].map((name) => `deadlines/${name}`),
 ].map((name) => integrationTest(name));
 
 const tests = join(root, 'test');

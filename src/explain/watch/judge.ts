@@ -2,8 +2,9 @@ import { factor } from '../../format/ratios.js';
 import { bytes, plural, rate, share, time } from '../../format/units.js';
 import { deriveRequestBreakdown } from '../conclusion/request-breakdown.js';
 import { decideVerdict } from '../conclusion/verdict.js';
-import { EXPERIMENT_LABELS } from '../experiment-names.js';
+import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import { listOwnPredictions } from '../experiments/agreement.js';
+import { DEPENDENCY_EXPERIMENTS } from '../experiments/dependency-experiments.js';
 import { buildLoopEvidence } from '../hypotheses/event-loop/loop-capacity.js';
 import { describeBusyLoop, MIN_QUEUEING_STRETCH } from '../hypotheses/event-loop/queue.js';
 import type { History } from '../hypotheses/history.js';
@@ -71,13 +72,21 @@ function hasEnoughResponses({ base }: Metrics, { limit, weight }: Hypothesis): b
 function describeConfirmation(chosen: Hypothesis): string {
   const { remedyExperiments = [], text }: Limit = LIMITS[chosen.limit];
   const own = listOwnPredictions(chosen);
-  const first = remedyExperiments.find(({ experiment }) => own.has(experiment))?.experiment;
-  const [name = null] = first === undefined ? own.keys() : [first];
+  const remedies = remedyExperiments.map(({ experiment }) => experiment);
+  const candidates = [...remedies.filter((name) => own.has(name)), ...own.keys()];
+  // What needs no permission comes first.
+  const name = candidates.find((one) => !needsFlag(one)) ?? candidates[0] ?? null;
   const predicted = name === null ? undefined : own.get(name);
   if (name === null || predicted === undefined) {
     return `no experiment here predicts it alone: the change itself would confirm it (${text.remedy.replace(/\.$/, '')})`;
   }
-  return `the experiment '${EXPERIMENT_LABELS[name]}' of millrace explain -- COMMAND, on a server that is not in production: predicted ${factor(predicted)}`;
+  const flag = needsFlag(name) ? ' --allow-dependency-experiments' : '';
+  return `the experiment '${EXPERIMENT_LABELS[name]}' of millrace explain${flag} -- COMMAND, on a server that is not in production: predicted ${factor(predicted)}`;
+}
+
+/** Whether an experiment changes calls to other services, which the user has to permit. */
+function needsFlag(name: ExperimentName): boolean {
+  return DEPENDENCY_EXPERIMENTS.some((experiment) => experiment.name === name);
 }
 
 type Unlimited = Pick<Judgement, 'verdict' | 'remedy' | 'confirmation'>;

@@ -436,9 +436,8 @@ test('Ctrl-C prints the report so far', async () => {
   const result = JSON.parse(stdout);
   assert.equal(result.interrupted, true);
   assert.ok(result.durationMs < 30_000);
-  const { ok, sent, inFlightAtEnd } = result.requests;
-  // Requests that are still under way have not failed.
-  assert.equal(code, ok > 0 || sent === inFlightAtEnd ? 0 : 3);
+  // A busy machine may not have answered yet.
+  assert.equal(code, result.requests.ok > 0 ? 0 : 3);
 });
 
 test('Ctrl-C with a condition or --strict ends with exit code 99 if it failed, else 130', async () => {

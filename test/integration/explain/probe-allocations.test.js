@@ -80,11 +80,9 @@ function allocateOneKiB() { ${line} }
         assert.ok(heaviest[0].share > 0.2 && isOwn(heaviest[0].frames.at(-1)));
         const node = bytesOf(graph, ({ origin }) => origin === 'node');
         assert.ok(node > 1000, `${node}`);
-        near(
-          bytesOf(graph, ({ origin }) => origin === 'none'),
-          20_000,
-          0.15,
-        );
+        // What is freed between two readings is not counted.
+        const outside = bytesOf(graph, ({ origin }) => origin === 'none');
+        assert.ok(outside > 2000 && outside < 23_000, `${outside}`);
         assert.deepEqual([growth, pausedMs], [null, null]);
       },
     );
