@@ -8,9 +8,13 @@ const MINUTE_MS = 60_000;
 
 /** Files of `test/integration` that take too long for every change, for what they show: only slow tests have them. */
 const ONLY_SLOW = [
-  ...['moves', 'users', 'https'].map((name) => `stack/sharing/${name}`),
+  ...['moves', 'users', 'https', 'listen'].map((name) => `stack/sharing/${name}`),
+  ...['robust', 'servers', 'soak'].map((name) => `stack/process/${name}`),
+  ...['action/action', 'scripts/test'],
   ...['lab/engines', 'hosts/hosts', 'explain/probe-allocations', 'report/flame-graph'],
-].map((name) => integrationTest(name));
+]
+  .map((name) => integrationTest(name))
+  .concat(join(root, 'test', 'timing', 'capacity.test.js'));
 
 /** They trust no authorities but their own, which older versions of Node.js would read as each process starts: for 0.08 s. */
 const LOCAL = { NODE_EXTRA_CA_CERTS: undefined };
@@ -33,15 +37,11 @@ export const KINDS = {
       'load/http2/framing',
       'merge/damaged',
       'scripts/build',
-      'stack/process/soak',
-      'stack/process/robust',
-      'stack/process/servers',
       'stack/process/memory',
       'stack/instrumentation/wrapped',
-      'stack/messages/differential',
+      ...['messages/differential', 'connection/time-limits'].map((name) => `stack/${name}`),
       'stack/closing/shutdown',
       'stack/sharing/stopped',
-      'stack/sharing/listen',
       'stack/sweeps/writing',
       'stack/sweeps/identity',
       'stack/sweeps/properties',
@@ -80,7 +80,8 @@ const OF_ONE_VERSION = [
     'same-prefix',
     'tunnels',
   ].map((name) => `stack/sharing/${name}`),
-  ...['busy', 'memory', 'robust', 'servers', 'soak'].map((name) => `stack/process/${name}`),
+  ...['busy', 'embedding', 'endings', 'memory'].map((name) => `stack/process/${name}`),
+  ...['messages/differential', 'connection/time-limits'].map((name) => `stack/${name}`),
   ...[
     'authenticated',
     'cache',
@@ -92,7 +93,9 @@ const OF_ONE_VERSION = [
     'waiting',
   ].map((name) => `stack/cache/${name}`),
   'stack/closing/lingering',
-  ...['environment', 'application', 'libraries'].map((name) => `deadlines/${name}`),
+  ...['environment', 'application', 'http2', 'libraries', 'process', 'proxies'].map(
+    (name) => `deadlines/${name}`,
+  ),
 ].map((name) => integrationTest(name));
 
 const tests = join(root, 'test');

@@ -60,10 +60,9 @@ test('the process behind a proxy that is not Node is observed', async () => {
     const { inside, throughput } = await subject.runBlock({ settleMs: 200, measureMs: 600 });
     assert.ok(throughput > 0);
     assert.equal(inside.pids.length, 1);
-    assert.ok(
-      Math.abs(inside.finished / throughput - 1) < 0.2,
-      `${inside.finished}, ${throughput}`,
-    );
+    // A busy machine delays the samples; the proxy itself would have finished none.
+    const ratio = inside.finished / throughput;
+    assert.ok(ratio > 0.5 && ratio < 2, `${inside.finished}, ${throughput}`);
   } finally {
     await subject.close();
     await hub.close();

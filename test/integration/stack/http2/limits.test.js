@@ -18,7 +18,7 @@ const LIMIT = { timeout: 10_000 };
 
 describe('limits', LIMIT, () => {
   test('responseTimeout answers a stream, or resets it if its response has begun', async (t) => {
-    const options = { responseTimeout: 100, responseTimeoutStatus: 503 };
+    const options = { responseTimeout: 400, responseTimeoutStatus: 503 };
     const server = await serve(t, options, (request, response) => {
       if (request.url === '/begun') response.write('part');
       if (request.url === '/fast') response.end('fast');
