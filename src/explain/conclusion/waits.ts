@@ -37,9 +37,12 @@ const isForAnswer: IsWaitOfLimit = ({ source: { kind, phase } }) =>
 
 /** What requests wait for where these are the limit. */
 const WAITS_OF: Partial<Record<LimitId, IsWaitOfLimit>> = {
-  serialized: ({ source: { kind, phase } }) => kind === 'promise' && phase !== 'answer',
-  'outbound-pool': ({ source: { kind, phase } }) =>
-    phase === 'connection' || (kind === 'promise' && phase === ''),
+  serialized: ({ source: { kind, phase }, waitsFor }) =>
+    kind === 'promise' && phase !== 'answer' && !waitsFor.startsWith('pool of '),
+  // A pool of the service's own is known as a promise only; a known lock is no pool.
+  'outbound-pool': ({ source: { kind, phase }, waitsFor }) =>
+    phase === 'connection' ||
+    (kind === 'promise' && phase === '' && !waitsFor.startsWith('lock (')),
   'saturated-dependency': isForAnswer,
   'slow-dependency': isForAnswer,
 };

@@ -30,6 +30,14 @@ test('waiting for a connection is told from waiting for an answer', () => {
   assert.equal(describeWaitPlace('saturated-dependency', waits), 'in ask (store.js:12)');
 });
 
+test('a pool is told from a lock', () => {
+  const waits = found(['promise', '', 'takeLock', 60], ['promise', '', 'lease', 40]);
+  waits.waits.paths[0].waitsFor = 'lock (async-mutex)';
+  waits.waits.paths[1].waitsFor = 'pool of generic-pool: a connection';
+  assert.equal(describeWaitPlace('outbound-pool', waits), 'in lease (store.js:12)');
+  assert.equal(describeWaitPlace('serialized', waits), 'in takeLock (store.js:12)');
+});
+
 test('a small part of the waits names no line', () => {
   const waits = found(['promise', '', 'takeLock', 10], ['timer', '', 'pause', 90]);
   assert.equal(describeWaitPlace('serialized', waits), null);
