@@ -7,10 +7,9 @@ import {
   formatObserveSocket,
   parseObserveSocket,
 } from '../format/observe-socket.cjs';
+import { MAX_SOCKET_PATH_BYTES } from '../format/socket-path.cjs';
 import { ignoreErrors } from './runtime/clock.cjs';
 
-/** Maximum length of a socket's path that works everywhere: unix(7) permits 107 bytes, macOS 103. */
-const MAX_PATH_BYTES = 103;
 /** Maximum number of sockets that ended processes have left which are removed at a time. */
 const MAX_REMOVED = 100;
 
@@ -45,7 +44,7 @@ const listenInFirst = ignoreErrors((folders: string[], uid: number): void => {
   if (folder === undefined) return;
   const next = () => listenInFirst(others, uid);
   const path = join(folder, formatObserveSocket(process.pid));
-  if (Buffer.byteLength(path) > MAX_PATH_BYTES || !prepareFolder(folder, uid)) {
+  if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES || !prepareFolder(folder, uid)) {
     next();
     return;
   }

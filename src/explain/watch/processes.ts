@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileErrorReason } from '../../errors/file-errors.js';
 import { formatObserveFolder, formatObserveSocket } from '../../format/observe-socket.cjs';
+import { MAX_SOCKET_PATH_BYTES } from '../../format/socket-path.cjs';
 import { isNode } from '../../process/discovery/node-process.js';
 import { findProcessTree } from '../../process/discovery/process-tree.js';
 import { findObservePath } from '../../process/listening/unix-listeners.js';
@@ -122,7 +123,7 @@ function describeMissingSocket(pid: number): string {
 /** Describes why a folder has no socket. */
 function describeFolder(place: string): string {
   const folder = join(place, formatObserveFolder(process.getuid?.() ?? 0));
-  if (Buffer.byteLength(join(folder, formatObserveSocket(9_999_999))) > 103) {
+  if (Buffer.byteLength(join(folder, formatObserveSocket(9_999_999))) > MAX_SOCKET_PATH_BYTES) {
     return 'its path is too long';
   }
   try {

@@ -213,15 +213,16 @@ function listGenericPools(pool: GenericPool): DatabasePool[] {
         try {
           return await readRoomOf(connection);
         } finally {
-          pool.release(connection);
+          await pool.release(connection);
         }
       },
       closeIdle(count) {
         for (let left = Math.min(count, pool.available); left > 0; left--)
-          pool.acquire().then(
-            (connection) => pool.destroy(connection),
-            () => {},
-          );
+          pool
+            .acquire()
+            .then((connection) => pool.destroy(connection))
+            // A connection that cannot be closed is the pool's own matter.
+            .catch(() => {});
       },
     },
   ];

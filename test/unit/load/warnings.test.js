@@ -1,12 +1,12 @@
 // What makes a measurement doubtful, and which exit code it has: on results made by hand.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { exitCode } from '#internal/cli/exit.js';
 import { findClientBoundReasons } from '#internal/load/outcome/client-bound.js';
 import { adviseOnClientBound, clientBound } from '#internal/load/outcome/client-bound-words.js';
 import { findWarnings } from '#internal/load/outcome/warnings.js';
+import { resultWith } from '../../fixtures/closed-result.js';
 
 const calm = {
   refusedAddresses: [],
@@ -17,71 +17,6 @@ const calm = {
   files: null,
   extraAuthoritiesError: null,
 };
-const fixture = readFileSync(new URL('../../fixtures/report-closed.json', import.meta.url), 'utf8');
-
-const NONE_UNFINISHED = { atEnd: 0, succeeding: 0, timedOut: 0, headMs: null, bytes: 0 };
-
-/** A closed run of 10 s in which 10 000 requests went well, changed by `change`. */
-function resultWith(change = () => {}) {
-  const result = JSON.parse(fixture);
-  const known = { atLeast: {}, imprecise: {}, max: 20 };
-  const distribution = { ...result.latencyMs, count: 10_000, censored: 0, min: 1, p50: 5, p99: 9 };
-  Object.assign(distribution, known);
-  Object.assign(result, {
-    plan: {
-      ...result.plan,
-      model: 'closed',
-      connections: 50,
-      handshake: null,
-      verifyCertificate: null,
-    },
-    durationMs: 10_000,
-    latencyMs: { ...distribution },
-    serviceTimeMs: { ...distribution },
-    connections: {
-      opened: 50,
-      reused: 9950,
-      tlsFull: 0,
-      tlsResumed: 0,
-      failed: 0,
-      broken: 0,
-      closedByServer: 0,
-      unansweredOnReuse: 0,
-      http1: 50,
-      http2: 0,
-      goaway: 0,
-      maxConcurrentStreams: null,
-    },
-    windowWaits: { requests: 0, totalMs: 0 },
-    unfinished: { ...NONE_UNFINISHED },
-    byName: result.byName.map((one) => ({ ...one, unfinished: NONE_UNFINISHED })),
-    statusCodes: { 200: 10_000 },
-    errors: [],
-    requests: {
-      sent: 10_000,
-      ok: 10_000,
-      statusErrors: 0,
-      transportErrors: 0,
-      timeouts: 0,
-      inFlightAtEnd: 0,
-      notSent: { overflow: 0, queuedAtEnd: 0, connectFailed: 0 },
-    },
-  });
-  result.generator = {
-    busy: 0.1,
-    starved: 0,
-    latenessMs: null,
-    stalled: null,
-    littleResidual: 0,
-    clientBound: false,
-    reasons: [],
-    workers: [{ busy: 0.1, starved: 0, requests: 10_000 }],
-  };
-  delete result.server;
-  change(result);
-  return result;
-}
-
 function open(result) {
   const schedule = { rate: 1000, stages: [], arrivals: 'constant', maxPending: 100 };
   const length = { durationMs: 10_000, requests: null, initialConnections: 10 };

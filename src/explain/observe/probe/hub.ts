@@ -4,6 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { MAX_SOCKET_PATH_BYTES } from '../../../format/socket-path.cjs';
 import type { Answers, CommandName, Commands, Hello } from '../../../probe/protocol.cjs';
 import { withTemporaryFolder } from '../../../process/temporary-folder.js';
 import type { InsideView } from '../types.js';
@@ -40,13 +41,10 @@ export async function openProbeHub(options: ProbeHubOptions = {}): Promise<Probe
   }
   return withTemporaryFolder('millrace', async (folder) => {
     const path = join(folder, 'probe');
-    if (Buffer.byteLength(path) > MAX_PATH_BYTES) throw new Error('its path is too long');
+    if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) throw new Error('its path is too long');
     return startHub(path, folder, options);
   });
 }
-
-/** Maximum length of a socket's path that works everywhere: unix(7) permits 107 bytes, macOS 103. */
-const MAX_PATH_BYTES = 103;
 
 async function startHub(
   path: string,
