@@ -8,13 +8,20 @@ const MINUTE_MS = 60_000;
 
 /** Files of `test/integration` that take too long for every change, for what they show: only slow tests have them. */
 const ONLY_SLOW = [
-  ...['moves', 'users', 'https', 'listen'].map((name) => `stack/sharing/${name}`),
-  ...['robust', 'servers', 'soak'].map((name) => `stack/process/${name}`),
+  ...['moves', 'users', 'https', 'listen', 'ends', 'unusual', 'same-prefix'].map(
+    (name) => `stack/sharing/${name}`,
+  ),
+  ...['robust', 'servers', 'soak', 'busy', 'embedding'].map((name) => `stack/process/${name}`),
+  ...['deadlines/libraries', 'capacity/capacity'],
   ...['action/action', 'scripts/test'],
   ...['lab/engines', 'hosts/hosts', 'explain/probe-allocations', 'report/flame-graph'],
 ]
   .map((name) => integrationTest(name))
-  .concat(join(root, 'test', 'timing', 'capacity.test.js'));
+  .concat(
+    ['capacity', 'explain/probe', 'explain/probe-calls'].map((name) =>
+      join(root, 'test', 'timing', `${name}.test.js`),
+    ),
+  );
 
 /** They trust no authorities but their own, which older versions of Node.js would read as each process starts: for 0.08 s. */
 const LOCAL = { NODE_EXTRA_CA_CERTS: undefined };

@@ -1,7 +1,16 @@
 import type { FlameFrame, FlameGraph, FrameOrigin, HeavyPath } from '../result.js';
 
-/** Number of paths that reports list. */
+/** Maximum number of paths that reports list, and the minimum share of one. */
 const MAX_PATHS = 5;
+const MIN_SHARE = 0.005;
+
+/** Selects the paths that reports list, heaviest first. */
+export function selectHeaviest(paths: Iterable<HeavyPath>): HeavyPath[] {
+  return [...paths]
+    .filter(({ share }) => share >= MIN_SHARE)
+    .sort((a, b) => b.weight - a.weight)
+    .slice(0, MAX_PATHS);
+}
 
 /** Computes the total weight of each node of a graph, callees included. */
 export function computeTotals({ parents, self }: FlameGraph): number[] {
@@ -89,5 +98,5 @@ export function findHeaviestPaths(graph: FlameGraph): HeavyPath[] {
     known.share = known.weight / sum;
     paths.set(key, known);
   });
-  return [...paths.values()].sort((a, b) => b.weight - a.weight).slice(0, MAX_PATHS);
+  return selectHeaviest(paths.values());
 }

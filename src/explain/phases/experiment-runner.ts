@@ -50,7 +50,7 @@ import { countPoolJobs } from './pool-jobs.js';
 import { REFERENCE_RUN_MS } from './reference-server.js';
 import { isAfterRestart, runOnNewServers } from './restarts.js';
 import { TimeBudget } from './time-budget.js';
-import { computeObservationMs, observeWaits } from './waits.js';
+import { computeObservedBlock, observeWaits } from './waits.js';
 
 /** Why an experiment was not made. */
 const NO_TIME = 'no time left; give it more time (--budget)';
@@ -248,7 +248,9 @@ export class ExperimentRunner {
   #computeWaitsMs(): number {
     const { metrics } = this.#state;
     const isWanted = this.#setting.hasProbe && isMostlyWaitingInHandlers(metrics);
-    return isWanted ? computeObservationMs(metrics.responseMs) : 0;
+    if (!isWanted) return 0;
+    const { settleMs, measureMs } = computeObservedBlock(metrics.responseMs, this.#length);
+    return settleMs + measureMs;
   }
 
   #isLoopBusy(): boolean {
@@ -382,9 +384,14 @@ export class ExperimentRunner {
   async observeWaits(): Promise<void> {
     const { metrics } = this.#state;
     if (!this.#setting.hasProbe || !isWaitingInHandlers(metrics)) return;
-    const observeMs = computeObservationMs(metrics.responseMs);
+    const during = computeObservedBlock(metrics.responseMs, this.#length);
     const reserveMs = this.#estimateRestartsMs(this.#rankRestartExperiments());
-    if (!this.#budget.fits(observeMs, this.#computeWaitsMs() > 0 ? 0 : reserveMs)) {
+    if (
+      !this.#budget.fits(
+        during.settleMs + during.measureMs,
+        this.#computeWaitsMs() > 0 ? 0 : reserveMs,
+      )
+    ) {
       this.recordSkipped(
         'what requests wait for, by code: no time left; give it more time (--budget)',
       );
@@ -392,7 +399,7 @@ export class ExperimentRunner {
     }
     this.#onStep('observing what requests wait for');
     const waits = await observeWaits(this.#subject, {
-      ...{ observeMs, depth: this.#waitStacks, length: this.#length, budget: this.#budget },
+      ...{ during, depth: this.#waitStacks, length: this.#length, budget: this.#budget },
       reserveMs,
     });
     this.#apply({ kind: 'waits', waits });

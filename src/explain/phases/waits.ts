@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { WaitSamples } from '../../probe/protocol.cjs';
 import { measureRatio } from '../experiments/interleaved-rounds.js';
 import type { Observation } from '../observe/types.js';
@@ -8,16 +9,15 @@ import type { ObservedWaits } from '../waits/waits-graph.js';
 import type { TimeBudget } from './time-budget.js';
 
 /** Range of the time for which waits are observed: several times that of a response, so that most are seen to end. */
-const [MIN_MS, MAX_MS] = [2000, 5000];
+const [MIN_MS, MAX_MS] = [2500, 5000];
 const RESPONSES = 5;
 /** Maximum number of pairs of blocks that measure the cost. */
 const MAX_PAIRS = 3;
-/** Until when the observation outlives its block, whose connections are opened first. */
-const SPARE_MS = 200;
 
 /** How waits are observed. */
 export interface WaitsOptions {
-  observeMs: number;
+  /** From which on, and for how long. */
+  during: BlockLength;
   /** Number of frames of each stack. */
   depth: number;
   /** Blocks that measure the cost. */
@@ -26,29 +26,33 @@ export interface WaitsOptions {
   reserveMs: number;
 }
 
-/** Computes the time for which waits are observed. */
-export function computeObservationMs(responseMs: number): number {
-  return Math.min(MAX_MS, Math.max(MIN_MS, RESPONSES * responseMs));
+/**
+ * Computes the block in which waits are observed. It settles as others do: until then the server still has requests of the
+ * block before, whose clients have gone, in its queues.
+ */
+export function computeObservedBlock(responseMs: number, { settleMs }: BlockLength): BlockLength {
+  return { settleMs, measureMs: Math.min(MAX_MS, Math.max(MIN_MS, RESPONSES * responseMs)) };
 }
 
 /** Observes under the unchanged load what requests wait for, and as time permits what that costs. */
 export async function observeWaits(
   subject: ServerUnderTest,
-  { observeMs, depth, length, budget, reserveMs }: WaitsOptions,
+  { during, depth, length, budget, reserveMs }: WaitsOptions,
 ): Promise<ObservedWaits> {
   const answers: WaitSamples[] = [];
-  const observe = async (during: BlockLength) => {
-    const ms = during.settleMs + during.measureMs + SPARE_MS;
+  const ask = async ({ settleMs, measureMs: ms }: BlockLength) => {
+    await sleep(settleMs);
     // A process that ends meanwhile has no answer.
-    const asked = subject.hub?.command('waits', { ms, depth }).catch(() => []);
-    const block = await subject.runBlock(during);
-    answers.push(...((await asked) ?? []));
-    return block;
+    return (await subject.hub?.command('waits', { ms, depth }).catch(() => [])) ?? [];
   };
-  await observe({ settleMs: 0, measureMs: observeMs });
+  const observe = async (block: BlockLength) => {
+    const [observation, answer] = await Promise.all([subject.runBlock(block), ask(block)]);
+    answers.push(...answer);
+    return observation;
+  };
+  await observe(during);
   const [observed, without]: [Observation[], Observation[]] = [[], []];
-  const pairMs = 2 * budget.blockMs + SPARE_MS;
-  while (observed.length < MAX_PAIRS && budget.fits(pairMs, reserveMs)) {
+  while (observed.length < MAX_PAIRS && budget.fits(2 * budget.blockMs, reserveMs)) {
     observed.push(await observe(length));
     without.push(await subject.runBlock(length));
   }

@@ -1,5 +1,6 @@
 import type { MeasuredRatio } from '../../statistics/types.js';
 import { FlameGraphBuilder } from '../flame-graph/builder.js';
+import { selectHeaviest } from '../flame-graph/paths.js';
 import type { RouteView } from '../observe/types.js';
 import type { ExplainStage, ExplainStageName, FlameFrame, HeavyPath, Waits } from '../result.js';
 import type { WaitPath } from './wait-paths.js';
@@ -12,8 +13,6 @@ const HANDLER_STAGES = new Set<ExplainStageName>([
   'dns-lookup',
   'handler',
 ]);
-/** Maximum number of paths that are listed. */
-const MAX_PATHS = 5;
 const UNSEEN = 'not attributed';
 
 /** What was observed of the waits. */
@@ -101,7 +100,7 @@ function findHeaviest(paths: readonly WeighedPath[], total: number): HeavyPath[]
     known.share = known.weight / total;
     heaviest.set(key, known);
   }
-  return [...heaviest.values()].sort((a, b) => b.weight - a.weight).slice(0, MAX_PATHS);
+  return selectHeaviest(heaviest.values());
 }
 
 function nameFrame(name: string): FlameFrame {

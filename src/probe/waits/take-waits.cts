@@ -2,6 +2,7 @@ import type { ProbeObserver } from '../observer.cjs';
 import type { WaitSamples } from '../protocol.cjs';
 import { now, timers } from '../runtime/clock.cjs';
 import { readLoopTimes } from '../runtime/event-loop.cjs';
+import { Admission } from './admission.cjs';
 import { OutboundWaits } from './outbound-waits.cjs';
 import { WaitTracker } from './wait-tracker.cjs';
 
@@ -9,6 +10,8 @@ import { WaitTracker } from './wait-tracker.cjs';
 const ADMITTING_SHARE = 0.7;
 /** Share of busy time up to which the hooks, which run in the rest, cost nearly no throughput. */
 const MAX_FREE_SHARE = 0.75;
+/** Share of the time that may be spent on requests that are tracked: of a loop that has time left, and of a busy one. */
+const [FREE_SPENT_SHARE, BUSY_SPENT_SHARE] = [0.03, 0.01];
 /** A busy loop is observed for short times: requests are tracked for so long, and followed to their end. */
 const SLICE_MS = 100;
 /** Length of the pauses between them, in relation to them: the hooks may double the time of a request. */
@@ -29,7 +32,8 @@ export async function takeWaits(
   ms: number,
   depth: number,
 ): Promise<WaitSamples> {
-  const tracker = new WaitTracker(portFilter, requests.routes, depth);
+  const admission = new Admission(BUSY_SPENT_SHARE);
+  const tracker = new WaitTracker(portFilter, requests.routes, admission, depth);
   const outbound = new OutboundWaits(tracker, clientRequests, exchanges);
   let isStopped = false;
   const untilMs = now() + ms;
@@ -48,7 +52,9 @@ export async function takeWaits(
       const busy = await measureBusyShare(Math.min(pauseMs, untilMs - now()));
       const [fromMs, leftMs] = [now(), untilMs - now()];
       if (isStopped || leftMs <= 0) break;
-      const sliceMs = busy <= MAX_FREE_SHARE ? leftMs : Math.min(SLICE_MS, leftMs);
+      const isFree = busy <= MAX_FREE_SHARE;
+      const sliceMs = isFree ? leftMs : Math.min(SLICE_MS, leftMs);
+      admission.share = isFree ? FREE_SPENT_SHARE : BUSY_SPENT_SHARE;
       tracker.start();
       outbound.start();
       await pause(sliceMs * ADMITTING_SHARE);

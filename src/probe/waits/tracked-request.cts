@@ -40,6 +40,8 @@ export type OnWaited = (wait: Wait, from: number, to: number) => void;
 export class TrackedRequest {
   readonly response: { readonly destroyed: boolean };
   readonly route: string;
+  /** Number of requests that it stands for. */
+  readonly represented: number;
   /** Numbers of its resources in `async_hooks`. */
   readonly resources: number[] = [];
   /** Outbound exchanges that report their phases. */
@@ -56,9 +58,10 @@ export class TrackedRequest {
   /** Index of the first wait of the last run. */
   #firstOfRun = 0;
 
-  constructor(response: TrackedRequest['response'], route: string) {
+  constructor(response: TrackedRequest['response'], route: string, represented: number) {
     this.response = response;
     this.route = route;
+    this.represented = represented;
   }
 
   get waitCount(): number {

@@ -11,15 +11,13 @@ import type { PortFilter } from '../inbound/port-filter.cjs';
 import type { Routes } from '../inbound/routes.cjs';
 import type { WaitSource } from '../protocol.cjs';
 import { every, ignoreErrors, now } from '../runtime/clock.cjs';
+import type { Admission } from './admission.cjs';
 import { type CapturedStack, captureStack } from './captured-stack.cjs';
 import { type Asked, type OutboundCall, TrackedRequest, type Wait } from './tracked-request.cjs';
 import { WaitReservoir } from './wait-samples.cjs';
 import { source, toWaitSource } from './wait-source.cjs';
 
 const SWEEP_MS = 20;
-/** Share of the time that may be spent on requests that are tracked, and what may be spent at once when it begins. */
-const MAX_SPENT_SHARE = 0.01;
-const FIRST_SPENT_MS = 2;
 /** What a request costs without its stacks, and what a stack costs at most: the system may let another program run. */
 const REQUEST_MS = 0.005;
 const MAX_CAPTURE_MS = 0.05;
@@ -43,6 +41,7 @@ type HookFunction = (...args: never[]) => void;
 export class WaitTracker {
   requests = 0;
   readonly reservoir = new WaitReservoir();
+  readonly #admission: Admission;
   readonly #portFilter: PortFilter;
   readonly #routes: Routes;
   readonly #depth: number;
@@ -56,12 +55,11 @@ export class WaitTracker {
   #reactions = 0;
   /** Whether `async_hooks` tells of promises too: older versions of Node.js cannot leave them out. */
   #seesPromises = false;
-  #spentMs = 0;
-  #startedAt = now();
   #isAdmitting = true;
   readonly #undoSteps: (() => void)[] = [];
 
-  constructor(portFilter: PortFilter, routes: Routes, depth: number) {
+  constructor(portFilter: PortFilter, routes: Routes, admission: Admission, depth: number) {
+    this.#admission = admission;
     this.#routes = routes;
     this.#portFilter = portFilter;
     this.#depth = depth;
@@ -127,7 +125,7 @@ export class WaitTracker {
   capture(added = HOOK_DEPTH, calledFrom: HookFunction = this.capture): CapturedStack {
     const from = now();
     const captured = captureStack(this.#depth + added, calledFrom);
-    this.#spentMs += Math.min(MAX_CAPTURE_MS, now() - from);
+    this.#admission.spend(Math.min(MAX_CAPTURE_MS, now() - from));
     return captured;
   }
 
@@ -266,21 +264,17 @@ export class WaitTracker {
     this.#current?.pause();
     this.#current = null;
     const isMeant = this.#portFilter.matches(message as InboundMessage);
-    if (!isMeant || !this.#isAdmitting || !this.#isAffordable()) return;
+    if (!isMeant || !this.#isAdmitting || this.#open.size >= MAX_OPEN) return;
+    const represented = this.#admission.decide();
+    if (represented === 0) return;
     const { name } = this.#routes.find(request.method ?? '', request.url ?? '');
-    const tracked = new TrackedRequest(response, name);
+    const tracked = new TrackedRequest(response, name, represented);
     this.requests++;
-    this.#spentMs += REQUEST_MS;
+    this.#admission.spend(REQUEST_MS);
     this.#open.set(response, tracked);
     this.#register(id, tracked.add({ source: source('body') }));
     this.#current = tracked;
   });
-
-  /** Whether a request more can be afforded. Which requests come then does not depend on what they wait for. */
-  #isAffordable(): boolean {
-    const allowedMs = FIRST_SPENT_MS + MAX_SPENT_SHARE * (now() - this.#startedAt);
-    return this.#spentMs < allowedMs && this.#open.size < MAX_OPEN;
-  }
 
   readonly #onFinish = ignoreErrors((message: unknown) => {
     const { response } = message as InboundMessage;
@@ -311,7 +305,7 @@ export class WaitTracker {
     const { request, of } = wait;
     const { handle } = wait;
     const add = (from: WaitSource, ms: number) =>
-      this.reservoir.add(from, wait.stacks, request.route, ms);
+      this.reservoir.add(from, wait.stacks, request.route, ms * request.represented);
     const call = handle && this.findCall(handle);
     if (wait.source.kind === 'socket' && call)
       wait.source = { kind: 'http', target: call.origin, phase: 'answer' };

@@ -118,8 +118,8 @@ function selectDue() {
 }
 
 async function check({ command, document, line, exitCode, output: shown }, cwd) {
-  // A command that is to fail fails for what it measures.
-  const time = exitCode === undefined ? TIME : '1s';
+  // Conditions need results, and a command that is to fail fails for what it measures.
+  const time = exitCode === undefined && !command.includes('--fail-on') ? TIME : '1s';
   const text = shorten(command, servers.places, time);
   const run = isServer(command) ? runServer : runCommand;
   const { code, output } = await run(text, {

@@ -18,7 +18,7 @@ import { truthServer } from '../../fixtures/truth/server.js';
 const CALLS = { connections: 2, pipelining: 3, requests: 30 };
 const greet = { ...CALLS, grpc: 'demo.Greeter/Greet' };
 
-describe('gRPC', { timeout: 30_000 }, () => {
+describe('gRPC', { timeout: 120_000 }, () => {
   test('a unary call is sent as bytes, with metadata', async (t) => {
     const { url, requests } = await startGreeter(t);
     const body = await encodeGreet({ name: 'Ada' });
