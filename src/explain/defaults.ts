@@ -23,6 +23,8 @@ export const WATCH_DEFAULTS = {
   stepMs: 5000,
   /** Length of the profile of a busy loop, at most one in a report. */
   profileMs: 1000,
+  /** For how long it is observed what requests wait for, at most once in a report. */
+  waitsMs: 2000,
 } as const;
 
 /** Range of the time between reports. The readings of a whole interval are kept in memory. */

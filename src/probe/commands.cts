@@ -72,7 +72,7 @@ const HANDLERS: Handlers = {
   outboundDelay: ({ observer }, { ms }) =>
     observer.clientRequests.setDelay(ms) + observer.fetches.setDelay(ms),
   async profile(context, { ms }) {
-    if (context.isObserver) refuseLongProfile(ms);
+    if (context.isObserver) refuseLong('profile', ms);
     return { pid: process.pid, profile: await takeProfile(ms) };
   },
   databasePools: ({ observer }, { factor, processes }) =>
@@ -80,7 +80,10 @@ const HANDLERS: Handlers = {
   answerFromMemory: ({ observer }, { origin }) => observer.memory.answer(origin),
   exchangeDelay: ({ observer }, { origin, ms }) => observer.exchanges.setDelay(origin, ms),
   poolJobs: (_, { ms }) => countPoolJobs(ms),
-  waits: ({ observer }, { ms, depth }) => takeWaits(observer, ms, depth),
+  waits({ observer, isObserver }, { ms, depth }) {
+    if (isObserver) refuseLong('waits', ms);
+    return takeWaits(observer, ms, isObserver ? Math.min(depth, MAX_DEPTH) : depth);
+  },
   writtenFiles: ({ output }) => [...output.files],
   collect: () => collectGarbage(),
   allocations: ({ observer }, { ms }) =>
@@ -103,18 +106,22 @@ const OBSERVING: ReadonlySet<CommandName> = new Set<CommandName>([
   'sample',
   'writtenFiles',
   'profile',
+  'waits',
 ]);
 
-/** The longest profile that is taken in production, and the least time between two of them: a profile costs a few percent. */
-const [MAX_PROFILE_MS, MIN_PROFILE_PAUSE_MS] = [1000, 10_000];
-let profiledAt = Number.NEGATIVE_INFINITY;
+/** For how long something is observed in production that costs a few percent meanwhile, and the least time between two times. */
+const MAX_MS = { profile: 1000, waits: 2000 };
+const MIN_PAUSE_MS = 10_000;
+/** Maximum number of frames of a stack in production. */
+const MAX_DEPTH = 16;
+const takenAt = { profile: Number.NEGATIVE_INFINITY, waits: Number.NEGATIVE_INFINITY };
 
-function refuseLongProfile(ms: number): void {
-  const isSoon = now() - profiledAt < MIN_PROFILE_PAUSE_MS;
-  if (!(ms <= MAX_PROFILE_MS) || isSoon) {
-    throw new Error('not permitted in production: a long profile, or one soon after another');
+function refuseLong(command: keyof typeof MAX_MS, ms: number): void {
+  const isSoon = now() - takenAt[command] < MIN_PAUSE_MS;
+  if (!(ms <= MAX_MS[command]) || isSoon) {
+    throw new Error(`not permitted in production: long ${command}, or some soon after others`);
   }
-  profiledAt = now();
+  takenAt[command] = now();
 }
 
 /** Runs a command from Millrace. */

@@ -48,7 +48,7 @@ export function buildRemedy(
 
 /** Describes where the requests wait, if the limit is a wait that was observed. */
 function describeWaits({ limit }: Hypothesis, found: Findings): string {
-  const place = describeWaitPlace(limit, found);
+  const place = describeWaitPlace(limit, found.waits);
   return place ? `; the requests wait ${place}` : '';
 }
 

@@ -3,7 +3,7 @@ import type { LimitId } from '../limit-ids.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Waits } from '../result.js';
 import type { WaitPath } from '../waits/wait-paths.js';
-import { buildWaits, countInHandlers } from '../waits/waits-graph.js';
+import { buildWaits, countInHandlers, type ObservedWaits } from '../waits/waits-graph.js';
 import { deriveRequestBreakdown } from './request-breakdown.js';
 
 /** Builds the graph of waits for the population that is reported; `null` if no waits were observed. */
@@ -51,7 +51,7 @@ const WAITS_OF: Partial<Record<LimitId, IsWaitOfLimit>> = {
 const MIN_SHARE = 0.3;
 
 /** Describes where in the service's code the requests wait that a limit lets wait: `in takeLock (store.js:12)`. */
-export function describeWaitPlace(limit: LimitId, { waits }: Findings): string | null {
+export function describeWaitPlace(limit: LimitId, waits: ObservedWaits | null): string | null {
   const isMeant = WAITS_OF[limit];
   if (!waits || !isMeant) return null;
   const places = new Map<string, number>();

@@ -1,4 +1,5 @@
 import { plural, share } from '../../format/units.js';
+import { describeWaitPlace } from '../conclusion/waits.js';
 import { SATURATED } from '../hypotheses/event-loop/loop-capacity.js';
 import type { History } from '../hypotheses/history.js';
 import type { LimitId } from '../limit-ids.js';
@@ -10,7 +11,8 @@ import type { HeapExhaustion } from '../observe/probe/heap-exhaustion.js';
 import type { Observation, ProcessUse } from '../observe/types.js';
 import type { ProfileView } from '../profile/analyze.js';
 import { toLoopTime } from '../profile/capture.js';
-import type { HotFunction } from '../result.js';
+import type { HeavyPath, HotFunction } from '../result.js';
+import { buildWaits, type ObservedWaits } from '../waits/waits-graph.js';
 import { type Judgement, judgeWindow } from './judge.js';
 import type { WatchMemory } from './memory.js';
 import type { WatchedProcess, WatchedRoute, WatchedTraffic, WatchReport } from './result.js';
@@ -22,17 +24,24 @@ export interface WindowReport
 /** Maximum number of routes, and of functions, of a report. */
 const [MAX_ROUTES, MAX_FUNCTIONS] = [10, 5];
 
+/** What was observed of the code after a window. */
+export interface ObservedCode {
+  /** The profile of the busiest process; `null` without one. */
+  profile: ProfileView | null;
+  /** `null` if they were not observed. */
+  waits: ObservedWaits | null;
+}
+
 /**
  * Reports on a window.
  *
  * @param exhausted the processes that ended in it with a full heap
- * @param profile that of the busiest process; `null` without one
  */
 export function reportWindow(
   block: Observation,
   memory: WatchMemory,
   exhausted: HeapExhaustion[],
-  profile: ProfileView | null,
+  { profile, waits }: ObservedCode,
 ): WindowReport {
   const loopTime = profile && toLoopTime(profile, null);
   const judgement = block.inside
@@ -47,11 +56,27 @@ export function reportWindow(
     durationMs: block.load.durationMs,
     traffic: block.inside && describeTraffic(block),
     ...judgement,
+    remedy: addPlace(judgement, waits),
+    waits: listWaits(judgement, block, waits),
     hot: profile ? listHotFunctions(profile) : [],
     routes: listRoutes(block),
     processes: (block.outside?.processes ?? []).map((one) => describeProcess(one, block)),
     notObserved: listNotObserved(block),
   };
+}
+
+/** Adds to the remedy where in the service's code the requests wait. */
+function addPlace({ verdict, remedy }: Judgement, waits: ObservedWaits | null): string | null {
+  const place = verdict.limit && describeWaitPlace(verdict.limit, waits);
+  return remedy !== null && place ? `${remedy}; the requests wait ${place}` : remedy;
+}
+
+function listWaits(
+  { population }: Judgement,
+  { inside }: Observation,
+  waits: ObservedWaits | null,
+): HeavyPath[] {
+  return (waits && buildWaits(waits, population, inside?.routes ?? [])?.heaviest) ?? [];
 }
 
 function toHistory({ retained }: WatchMemory, exhausted: HeapExhaustion[]): History {
@@ -72,6 +97,16 @@ function listHotFunctions({ self, dominantCall }: ProfileView): HotFunction[] {
 export function isWorthProfile({ inside, outside }: Observation): boolean {
   return (inside?.utilization ?? 0) >= SATURATED && outside !== null;
 }
+
+/** Whether it is worth observing what requests wait for: most of them wait, and not for the loop. */
+export function isWorthWaits({ load, inside }: Observation): boolean {
+  if (!inside || load.meanInFlight < MIN_IN_FLIGHT) return false;
+  const onLoop = inside.utilization * inside.processes;
+  return inside.inFlight - onLoop >= 0.5 * load.meanInFlight;
+}
+
+/** Minimum number of requests in flight whose waits are observed. */
+const MIN_IN_FLIGHT = 0.05;
 
 function toMetrics(base: Observation, { quietest }: WatchMemory): Metrics {
   return deriveMetrics({

@@ -1,5 +1,11 @@
 import type { LimitId } from '../limit-ids.js';
-import type { ExplainEvidence, ExplainStage, ExplainStatus, HotFunction } from '../result.js';
+import type {
+  ExplainEvidence,
+  ExplainStage,
+  ExplainStatus,
+  HeavyPath,
+  HotFunction,
+} from '../result.js';
 
 /** Why a report is given. */
 export type WatchReason =
@@ -85,6 +91,11 @@ export interface WatchReport {
    * limit is a busy loop, or the condition holds.
    */
   hot: HotFunction[];
+  /**
+   * What the requests in flight wait for, and where in the service's code that began, by what was observed in the two
+   * seconds after the window; empty if that was not. It is where most requests wait in handlers.
+   */
+  waits: HeavyPath[];
   /** The ten routes that kept the event loop longest. */
   routes: WatchedRoute[];
   processes: WatchedProcess[];

@@ -3,18 +3,25 @@ import { usageError } from '../../errors/millrace-error.js';
 import { checkPid, isRunning } from '../../process/discovery/check-pid.js';
 import { checkOptions, duration, flag, number, type Shapes, text } from '../../validation/shape.js';
 import { parseDuration } from '../../validation/units.js';
-import { WATCH_DEFAULTS, WATCH_INTERVAL_MS } from '../defaults.js';
+import { EXPLAIN_DEFAULTS, WATCH_DEFAULTS, WATCH_INTERVAL_MS } from '../defaults.js';
 import { attachProbes } from '../observe/probe/attach.js';
 import { openProbeHub, type ProbeHub } from '../observe/probe/hub.js';
 import type { Observation } from '../observe/types.js';
 import { findVisibilityGaps } from '../observe/visibility-gaps.js';
-import { analyzeProfile, type ProfileView } from '../profile/analyze.js';
+import { analyzeProfile } from '../profile/analyze.js';
 import { takeProfile } from '../profile/capture.js';
+import { toWaitPaths } from '../waits/wait-paths.js';
 import { WatchMemory } from './memory.js';
 import type { WatchOptions } from './options.js';
 import { WatchPeriod } from './period.js';
 import { WatchedProcesses } from './processes.js';
-import { isWorthProfile, reportWindow, type WindowReport } from './report.js';
+import {
+  isWorthProfile,
+  isWorthWaits,
+  type ObservedCode,
+  reportWindow,
+  type WindowReport,
+} from './report.js';
 import type { WatchReason, WatchReport } from './result.js';
 import { parseUntil, type Until } from './until.js';
 
@@ -86,8 +93,8 @@ class Watch {
   #lastLimit: string | null = null;
   #reportedLimit: string | null = null;
   #isReported = false;
-  /** The last one of a busy loop. */
-  #profile: ProfileView | null = null;
+  /** The last profile of a busy loop, and the last waits. */
+  readonly #code: ObservedCode = { profile: null, waits: null };
 
   constructor(settings: WatchSettings) {
     const { pid, port, until, intervalMs, hub } = settings;
@@ -167,17 +174,25 @@ class Watch {
   }
 
   #report(block: Observation): WindowReport {
-    const profile = isWorthProfile(block) ? this.#profile : null;
-    return reportWindow(block, this.#memory, this.#settings.hub.heapExhaustions, profile);
+    const profile = isWorthProfile(block) ? this.#code.profile : null;
+    const waits = isWorthWaits(block) ? this.#code.waits : null;
+    const { heapExhaustions } = this.#settings.hub;
+    return reportWindow(block, this.#memory, heapExhaustions, { profile, waits });
   }
 
-  /** Reports on a window, with a profile of the second after it where its loop is busy. */
+  /** Reports on a window, with what the time after it shows of the code: where its loop is busy, and where requests wait. */
   async #reportFrom(reason: WatchReason, fromMs: number, toMs: number): Promise<WatchReport> {
     const block = this.#period.observe(fromMs, toMs);
+    const { hub } = this.#settings;
+    // The processes refuse either soon after another one.
     if (isWorthProfile(block)) {
-      const profile = await takeProfile(this.#settings.hub, WATCH_DEFAULTS.profileMs);
-      // The process refuses one soon after another.
-      if (profile) this.#profile = analyzeProfile(profile.raw);
+      const profile = await takeProfile(hub, WATCH_DEFAULTS.profileMs);
+      if (profile) this.#code.profile = analyzeProfile(profile.raw);
+    }
+    if (isWorthWaits(block)) {
+      const how = { ms: WATCH_DEFAULTS.waitsMs, depth: EXPLAIN_DEFAULTS.waitStacks };
+      const paths = toWaitPaths(await hub.command('waits', how).catch(() => []));
+      if (paths.length > 0) this.#code.waits = { paths, cost: null };
     }
     return this.#publish(reason, this.#report(block));
   }

@@ -26,13 +26,19 @@ function setLimit(limit: unknown): void {
   else Reflect.set(Error, 'stackTraceLimit', limit);
 }
 
+/** A frame, and what tells its function from others. */
+export interface ReadFrame {
+  frame: StackFrame;
+  functionId: string;
+}
+
 type Formatter = (error: unknown, frames: NodeJS.CallSite[]) => unknown;
 
 /**
  * Reads a captured stack, innermost frame first. The application's own formatter (`Error.prepareStackTrace`) is not
  * called, and applies again afterwards. Nothing of the application runs meanwhile.
  */
-export function readStack(captured: CapturedStack): StackFrame[] {
+export function readStack(captured: CapturedStack): ReadFrame[] {
   const own = Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace');
   const format: Formatter = (_, frames) => frames.map(readFrame);
   try {
@@ -56,11 +62,11 @@ function restore(property: PropertyDescriptor | undefined): void {
   }
 }
 
-function readFrame(site: NodeJS.CallSite): StackFrame {
+function readFrame(site: NodeJS.CallSite): ReadFrame {
+  const [name, file] = [site.getFunctionName(), site.getFileName() ?? null];
+  const start = [site.getEnclosingLineNumber(), site.getEnclosingColumnNumber()];
   return {
-    name: site.getFunctionName(),
-    file: site.getFileName() ?? null,
-    line: site.getLineNumber(),
-    column: site.getColumnNumber(),
+    frame: { name, file, line: site.getLineNumber(), column: site.getColumnNumber() },
+    functionId: [name, file, ...start].join(' '),
   };
 }

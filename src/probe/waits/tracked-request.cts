@@ -20,7 +20,7 @@ export interface Asked {
 export interface Wait {
   readonly request: TrackedRequest;
   source: WaitSource;
-  /** Where it began; without stacks if that was not captured. The first counts that has code outside Node.js. */
+  /** Where it began, then the code that led there; without stacks if that was not captured. */
   readonly stacks: readonly CapturedStack[];
   /** For a reaction to a promise: that promise, if the same request has created it. */
   readonly of: Wait | null;

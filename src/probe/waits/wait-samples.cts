@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { StackFrame, WaitSample, WaitSamples, WaitSource } from '../protocol.cjs';
 import { timers } from '../runtime/clock.cjs';
-import { type CapturedStack, readStack } from './captured-stack.cjs';
+import { type CapturedStack, type ReadFrame, readStack } from './captured-stack.cjs';
 
 interface Kept {
   source: WaitSource;
@@ -14,6 +14,8 @@ interface Kept {
 const MAX_KEPT = 4000;
 /** Waits whose length is first raised to when there are too many. */
 const FIRST_LENGTH_MS = 0.05;
+/** Maximum number of frames of joined stacks. */
+const MAX_FRAMES = 100;
 /** Stacks that are read in one turn of the loop. */
 const READ_AT_ONCE = 100;
 
@@ -25,7 +27,7 @@ export class WaitReservoir {
   #kept: Kept[] = [];
   #lengthMs = 0;
 
-  /** Adds a wait. Of its stacks the first counts that has code outside Node.js. */
+  /** Adds a wait, with the stacks of the code that led to it, innermost first. */
   add(source: WaitSource, stacks: readonly CapturedStack[], route: string, ms: number): void {
     const wait = this.#select({ source, stacks, route, ms });
     if (!wait) return;
@@ -50,7 +52,7 @@ export class WaitReservoir {
     for (let from = 0; from < kept.length; from += READ_AT_ONCE) {
       const some = kept.slice(from, from + READ_AT_ONCE);
       for (const { source, stacks, route, ms } of some) {
-        const stack = readFirst(stacks).map((frame) => frames.number(frame));
+        const stack = joinStacks(stacks).map((frame) => frames.number(frame));
         const key = JSON.stringify([source, route, stack]);
         const known = merged.get(key);
         if (known) known.ms += ms;
@@ -64,18 +66,37 @@ export class WaitReservoir {
   }
 }
 
-function readFirst(stacks: readonly CapturedStack[]): StackFrame[] {
-  let first: StackFrame[] = [];
+/**
+ * Joins the stack of a wait with those of the code that led to it, innermost first. V8 has the callers of a function that
+ * continues after `await`, up to the limit of frames; those of a callback are in the stack in which it was handed over.
+ */
+function joinStacks(stacks: readonly CapturedStack[]): StackFrame[] {
+  const joined: ReadFrame[] = [];
   for (const captured of stacks) {
     const frames = readStack(captured);
-    if (frames.some(isOutsideNode)) return frames;
-    if (first.length === 0) first = frames;
+    joined.push(...frames.slice(findCallers(joined, frames)));
   }
-  return first;
+  return joined.slice(0, MAX_FRAMES).map(({ frame }) => frame);
+}
+
+/** Finds from where on a stack has callers of joined frames. */
+function findCallers(joined: readonly ReadFrame[], frames: readonly ReadFrame[]): number {
+  if (joined.length === 0) return 0;
+  const [known, added] = [joined, frames].map((all) => all.filter(isOutsideNode)) as [
+    ReadFrame[],
+    ReadFrame[],
+  ];
+  const functions = new Set(known.map(({ functionId }) => functionId));
+  // Without a function of both, all of it led here. Otherwise what calls the outermost one, if its callers were cut off.
+  if (!added.some(({ functionId }) => functions.has(functionId)))
+    return added.length > 0 ? 0 : frames.length;
+  const outermost = known.at(-1)?.functionId;
+  const cutOff = frames.findLastIndex(({ functionId }) => functionId === outermost);
+  return cutOff < 0 ? frames.length : cutOff + 1;
 }
 
 /** Whether a frame is neither of Node.js nor of the probe. */
-function isOutsideNode({ file }: StackFrame): boolean {
+function isOutsideNode({ frame: { file } }: ReadFrame): boolean {
   return file !== null && !file.startsWith('node:') && !file.startsWith(PROBE);
 }
 

@@ -30,7 +30,7 @@ export function formatCpuPaths(explanation: Explanation, sheet: Sheet): string[]
 /** Formats what requests wait for, and where in the service's own code that began. */
 export function formatWaitPaths(explanation: Explanation, sheet: Sheet): string[] {
   const { waits } = explanation;
-  const paths = describeWaitPaths(explanation);
+  const paths = describeWaitPaths(waits?.heaviest ?? []);
   if (!waits || paths.length === 0) return [];
   return [
     sheet.paint('dim', `in your code, by waiting requests (${describeWaits(waits)})`),
@@ -55,7 +55,8 @@ export function formatAllocations(explanation: Explanation, sheet: Sheet): strin
 /** Indent of the text beside the share of a path. */
 const INDENT = 9;
 
-function formatPaths(paths: DescribedPath[], sheet: Sheet): string[] {
+/** Formats described paths as lines of a text report. */
+export function formatPaths(paths: DescribedPath[], sheet: Sheet): string[] {
   return paths.flatMap(({ share: part, where, how, weight }) => {
     const words = [where, weight].filter((word) => word !== '').join(': ');
     return [

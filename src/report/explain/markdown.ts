@@ -60,7 +60,11 @@ function formatOwnCode(explanation: Explanation): string[] {
     );
   return [
     formatPaths('CPU time', 'costs', describeCpuPaths(explanation)),
-    formatPaths('waiting requests', 'requests', describeWaitPaths(explanation)),
+    formatPaths(
+      'waiting requests',
+      'requests',
+      describeWaitPaths(explanation.waits?.heaviest ?? []),
+    ),
     formatPaths('allocated memory', 'memory', describeAllocationPaths(explanation)),
     formatItems((explanation.allocations?.growth ?? []).map(describeGrowth).map(escapeMarkdown)),
   ];

@@ -41,8 +41,8 @@ export function describeWaits({ attributed, cost }: Waits): string {
 }
 
 /** Describes the heaviest paths of waits: `where` begins with what is waited for. */
-export function describeWaitPaths({ waits }: Explanation): DescribedPath[] {
-  return (waits?.heaviest ?? []).map((path) => {
+export function describeWaitPaths(heaviest: readonly HeavyPath[]): DescribedPath[] {
+  return heaviest.map((path) => {
     const described = describePath(path, null);
     const { waitsFor } = path;
     return {

@@ -3,6 +3,8 @@ import { amount } from '../../format/ratios.js';
 import { bytes, cores, duration, plural, rate, share, time } from '../../format/units.js';
 import { drawBar } from '../text/bars.js';
 import { createSheet, formatParagraph, joinBlocks, type Sheet } from '../text/sheet.js';
+import { formatPaths } from './code.js';
+import { describeWaitPaths } from './paths.js';
 import { STATUS } from './status.js';
 
 const REASONS: Record<WatchReason, string> = {
@@ -27,6 +29,7 @@ export function formatWatchText(
     [formatHead(report, sheet), ...formatTraffic(report, sheet)],
     formatVerdict(report, sheet),
     formatStages(report, sheet),
+    formatWaits(report, sheet),
     formatFunctions(report, sheet),
     formatRoutes(report, sheet),
     report.cannotSee.flatMap((line) => formatIndented(sheet, `not seen: ${line}`)),
@@ -95,6 +98,14 @@ function formatStages({ population }: WatchReport, sheet: Sheet): string[] {
       const bar = drawBar(requests / total, BAR_WIDTH).padEnd(BAR_WIDTH);
       return `  ${label.padEnd(width)}  ${sheet.paint('bar', bar)} ${amount(requests)}`;
     }),
+  ];
+}
+
+function formatWaits({ waits }: WatchReport, sheet: Sheet): string[] {
+  if (waits.length === 0) return [];
+  return [
+    sheet.paint('dim', 'in your code, by waiting requests'),
+    ...formatPaths(describeWaitPaths(waits), sheet),
   ];
 }
 

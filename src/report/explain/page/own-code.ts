@@ -39,7 +39,11 @@ export function renderWaits(explanation: Explanation): Markup | null {
     heading: 'Requests in flight by what they wait for',
     explanation: `At the top is what is waited for, below it the code that waits, outermost first; of the requests that wait in handlers ${describeWaits(waits)}.`,
   });
-  const paths = renderPaths('waiting requests', 'requests', describeWaitPaths(explanation));
+  const paths = renderPaths(
+    'waiting requests',
+    'requests',
+    describeWaitPaths(explanation.waits?.heaviest ?? []),
+  );
   return graph && html`${graph}${paths}`;
 }
 
