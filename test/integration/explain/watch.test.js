@@ -62,6 +62,8 @@ describe('millrace/observe', { skip, concurrency: 3 }, () => {
         ['noDelay', { on: true }],
         ['outboundDelay', { ms: 1000 }],
         ['collect', {}],
+        ['waits', { ms: 60_000, depth: 16 }],
+        ['profile', { ms: 60_000 }],
         ['no-such-command', {}],
       ];
       const permitted = [
@@ -126,7 +128,7 @@ describe('explain --watch', { skip, concurrency: 3 }, () => {
       await driving(service, '/pool', 12, async () => {
         const watch = startWatch(service.child.pid, ['--interval', '2s']);
         // Other programs on this machine may be a limit too.
-        const { verdict, traffic, confirmation, cannotSee } = await watch.report(
+        const { verdict, remedy, traffic, confirmation, waits, cannotSee } = await watch.report(
           ({ verdict: { limit, alsoLimiting } }) =>
             [limit, ...alsoLimiting].includes('outbound-pool'),
         );
@@ -134,7 +136,10 @@ describe('explain --watch', { skip, concurrency: 3 }, () => {
         if (verdict.limit === 'outbound-pool') {
           assert.match(verdict.sentence, /pool of 2 connections to http:\/\/127\.0\.0\.1:\d+/);
           assert.match(confirmation, /'max sockets x2' of millrace explain/);
+          assert.match(remedy, /; the requests wait in \S*pool .*service\.mjs:\d+\)$/);
         }
+        assert.match(waits[0].waitsFor, /^http:\/\/127\.0\.0\.1:\d+: a connection$/);
+        assert.match(waits[0].frames.at(-1).place, /service\.mjs:\d+$/);
         assert.ok(traffic.rate > 20 && traffic.inFlight > 6, JSON.stringify(traffic));
         assert.deepEqual(
           cannotSee.filter((line) => /from inside/.test(line)),

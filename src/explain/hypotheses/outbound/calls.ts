@@ -10,9 +10,11 @@ const MIN_DELAY_MS = 5;
 const MAX_DELAY_MS = 1000;
 
 /**
- * Share of the response time that the delays add: large enough to measure, small enough for another queue to absorb.
+ * Share of the response time that the delays add: large enough to measure, small enough for another queue to absorb. Of a
+ * time that is mostly a queue, the multiple of a single request's counts: else one that is not absorbed would hold so long
+ * that a block of load is over before it is emptied.
  */
-const ADDED_SHARE = 0.6;
+const [ADDED_SHARE, MAX_STRETCH] = [0.6, 3];
 
 /** Counts the outbound HTTP calls per response, which the probe can delay. */
 function countCallsPerRequest({ base, throughput }: Metrics): number {
@@ -28,7 +30,9 @@ function countCallsPerRequest({ base, throughput }: Metrics): number {
 export function computeCallDelayMs(metrics: Metrics): number | null {
   const calls = countCallsPerRequest(metrics);
   if (calls < 0.5) return null;
-  const ms = Math.round((ADDED_SHARE * metrics.responseMs) / Math.max(1, calls));
+  const { responseMs, unloadedLatencyMs } = metrics;
+  const stretchedMs = MAX_STRETCH * (unloadedLatencyMs ?? responseMs);
+  const ms = Math.round((ADDED_SHARE * Math.min(responseMs, stretchedMs)) / Math.max(1, calls));
   return ms < MIN_DELAY_MS ? null : Math.min(MAX_DELAY_MS, ms);
 }
 

@@ -14,8 +14,11 @@ export interface LockingDependency {
   isIdle: boolean;
 }
 
-/** Maximum of the calls that a dependency serves at a time if it is idle in between. */
-const MAX_OWN_CALLS = 0.6;
+/**
+ * Maximum of the calls that a dependency serves at a time if it is idle in between, and of one that is seen to be idle: what
+ * holds the lock may wait in the dependency itself.
+ */
+const [MAX_OWN_CALLS, MAX_IDLE_OWN_CALLS] = [0.6, 1.2];
 
 /** Minimum and maximum of the requests served at a time if a lock admits one. */
 const [MIN_LOCKED_REQUESTS, MAX_LOCKED_REQUESTS] = [0.7, 1.5];
@@ -28,8 +31,8 @@ const MAX_IDLE_USE = 0.5;
 
 /**
  * Finds the dependency at which calls may wait for what other requests hold, such as a locked row of a database: it
- * would be idle most of the time with the work of these calls alone, while one whole request is served at a time. `null`
- * if there is none. HTTP services lock nothing between calls.
+ * would be idle most of the time with the work of these calls alone, or is seen to be, while one whole request is served at
+ * a time. `null` if there is none. HTTP services lock nothing between calls.
  */
 export function findLockingDependency(metrics: Metrics): LockingDependency | null {
   const { throughput, unloadedLatencyMs, single } = metrics;
@@ -43,9 +46,10 @@ export function findLockingDependency(metrics: Metrics): LockingDependency | nul
   const ownCalls = call.rate * before;
   const requests = (throughput * unloadedLatencyMs) / 1000;
   const isLocked = MIN_LOCKED_REQUESTS <= requests && requests <= MAX_LOCKED_REQUESTS;
-  if (!isLocked || ownCalls > MAX_OWN_CALLS) return null;
   const program = findCalledProgram(call, metrics);
-  return { call, ownCalls, isIdle: program !== null && program.cores <= MAX_IDLE_USE };
+  const isIdle = program !== null && program.cores <= MAX_IDLE_USE;
+  if (!isLocked || ownCalls > (isIdle ? MAX_IDLE_OWN_CALLS : MAX_OWN_CALLS)) return null;
+  return { call, ownCalls, isIdle };
 }
 
 /** Describes why a dependency at which calls wait is not saturated. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeWaitPlace } from '#internal/explain/conclusion/waits.js';
 
-/** Findings with waits of a kind, in a function each, for some time. */
+/** Waits of a kind, in a function each, for some time. */
 function found(...some) {
   const paths = some.map(([kind, phase, name, ms]) => ({
     source: { kind, target: '', phase },
@@ -14,7 +14,7 @@ function found(...some) {
       { name: 'acquire', place: 'node_modules/x/index.js:3', origin: 'dependency' },
     ],
   }));
-  return /** @type {any} */ ({ waits: { paths, cost: null } });
+  return /** @type {any} */ ({ paths, cost: null });
 }
 
 test("the service's own innermost function is named where most of the limit's waits are", () => {
@@ -32,8 +32,8 @@ test('waiting for a connection is told from waiting for an answer', () => {
 
 test('a pool is told from a lock', () => {
   const waits = found(['promise', '', 'takeLock', 60], ['promise', '', 'lease', 40]);
-  waits.waits.paths[0].waitsFor = 'lock (async-mutex)';
-  waits.waits.paths[1].waitsFor = 'pool of generic-pool: a connection';
+  waits.paths[0].waitsFor = 'lock (async-mutex)';
+  waits.paths[1].waitsFor = 'pool of generic-pool: a connection';
   assert.equal(describeWaitPlace('outbound-pool', waits), 'in lease (store.js:12)');
   assert.equal(describeWaitPlace('serialized', waits), 'in takeLock (store.js:12)');
 });
@@ -41,7 +41,7 @@ test('a pool is told from a lock', () => {
 test('a small part of the waits names no line', () => {
   const waits = found(['promise', '', 'takeLock', 10], ['timer', '', 'pause', 90]);
   assert.equal(describeWaitPlace('serialized', waits), null);
-  assert.equal(describeWaitPlace('serialized', /** @type {any} */ ({ waits: null })), null);
+  assert.equal(describeWaitPlace('serialized', null), null);
 });
 
 test('a function without a name is told by its line', () => {
