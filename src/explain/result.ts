@@ -163,9 +163,10 @@ export interface CpuTimes {
   graph: FlameGraph;
   /**
    * The heaviest paths, with the requests per second that each costs: what throughput would gain without it. `null` if
-   * the loop is not the limit.
+   * the loop is not the limit. `hotLine` is the line of the innermost function at which most of the path's time passes,
+   * `server.js:13`; `null` if that is no single one, or if the time is in calls.
    */
-  heaviest: (HeavyPath & { throughputCost: number | null })[];
+  heaviest: (HeavyPath & { throughputCost: number | null; hotLine: string | null })[];
 }
 
 /** What the requests in flight wait for, and where in the application that began. */

@@ -61,7 +61,7 @@ export function compareHeaps(
       objectsPerRequest: objects / requests,
       bytesPerRequest: bytes / requests,
       retainedBy: findTypicalPath(after, nodes, retainers),
-      allocatedAt: functions?.find(findTypicalSize(after, nodes)) ?? null,
+      allocatedAt: functions?.find(findTypicalSize(after, nodes), objects) ?? null,
     };
   });
 }

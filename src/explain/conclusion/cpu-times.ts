@@ -8,9 +8,13 @@ import { computeLoadBound } from './prediction/load-bound.js';
 import { isKeepingUp } from './verdict.js';
 
 /** Builds the CPU time of the busiest process, with what its heaviest paths cost. */
-export function buildCpuTimes({ pid, busy, graph }: ProcessCpu, found: Findings): CpuTimes {
+export function buildCpuTimes(
+  { pid, busy, graph, hotLines }: ProcessCpu,
+  found: Findings,
+): CpuTimes {
   const heaviest = findHeaviestPaths(graph).map((path) => ({
     ...path,
+    hotLine: hotLines.find(path.frames),
     throughputCost: computeThroughputCost(path.share, found),
   }));
   return { pid, busy, graph, heaviest };

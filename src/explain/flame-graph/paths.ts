@@ -35,10 +35,10 @@ const MIN_MAIN_PART = 0.5;
  * Finds what the functions of a path mainly call outside the service's own code; `null` if that is no single callee.
  */
 export function findMainCallee(graph: FlameGraph, path: HeavyPath): FlameFrame | null {
-  const wanted = toKey(path.frames);
+  const wanted = toPathKey(path.frames);
   const weights = new Map<FlameFrame, number>();
   forEachPath(graph, ({ path: frames, callee }, weight) => {
-    if (callee && toKey(frames) === wanted)
+    if (callee && toPathKey(frames) === wanted)
       weights.set(callee, (weights.get(callee) ?? 0) + weight);
   });
   const [heaviest] = [...weights].sort(([, a], [, b]) => b - a);
@@ -79,7 +79,8 @@ function forEachPath(graph: FlameGraph, visit: (to: PathTo, weight: number) => v
   });
 }
 
-function toKey(frames: readonly FlameFrame[]): string {
+/** Makes a key of a path: equal paths have equal keys. */
+export function toPathKey(frames: readonly FlameFrame[]): string {
   return frames.map(({ name, place }) => `${name}\n${place}`).join('\n');
 }
 
@@ -92,7 +93,7 @@ export function findHeaviestPaths(graph: FlameGraph): HeavyPath[] {
   const paths = new Map<string, HeavyPath>();
   forEachPath(graph, ({ path }, weight) => {
     if (path.length === 0 || weight === 0) return;
-    const key = toKey(path);
+    const key = toPathKey(path);
     const known = paths.get(key) ?? { frames: path, weight: 0, share: 0 };
     known.weight += weight;
     known.share = known.weight / sum;

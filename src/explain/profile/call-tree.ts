@@ -10,6 +10,8 @@ export interface ProfileNode {
   id: number;
   callFrame: CallFrame;
   children?: number[];
+  /** Samples in the function itself by line, which counts from 1. */
+  positionTicks?: { line: number; ticks: number }[];
 }
 
 /** A function: its name and place. The URL is empty for V8's built-ins. */
@@ -24,12 +26,15 @@ export interface CallFrame {
 export interface CallNode {
   frame: CallFrame;
   parent: CallNode | null;
+  ticks: NonNullable<ProfileNode['positionTicks']>;
 }
 
 /** Builds the call tree: the nodes of a profile by id. */
 export function buildCallTree(nodes: ProfileNode[]): Map<number, CallNode> {
   const tree = new Map<number, CallNode>();
-  for (const { id, callFrame } of nodes) tree.set(id, { frame: callFrame, parent: null });
+  for (const { id, callFrame, positionTicks = [] } of nodes) {
+    tree.set(id, { frame: callFrame, parent: null, ticks: positionTicks });
+  }
   for (const { id, children = [] } of nodes) {
     const parent = tree.get(id) ?? null;
     for (const child of children) {

@@ -10,10 +10,12 @@ import {
 } from './call-tree.js';
 import { isProfilerFrame } from './code-origin.js';
 import { FrameResolver } from './frame-resolver.js';
+import { HotLines } from './hot-lines.js';
 
 /** CPU time by a profile. */
 export interface CpuGraph {
   graph: FlameGraph;
+  hotLines: HotLines;
   /** Share of the profile's time in which the event loop did not idle. */
   busy: number;
 }
@@ -23,6 +25,7 @@ export function buildCpuGraph(profile: CpuProfile): CpuGraph {
   const tree = buildCallTree(profile.nodes);
   const resolver = new FrameResolver();
   const builder = new FlameGraphBuilder('ms');
+  const hotLines = new HotLines();
   let [busyMs, idleMs] = [0, 0];
   for (const [id, ms] of sumTimes(profile)) {
     const node = tree.get(id);
@@ -30,10 +33,24 @@ export function buildCpuGraph(profile: CpuProfile): CpuGraph {
       idleMs += ms;
     } else if (!isProfilerFrame(node.frame)) {
       busyMs += ms;
-      builder.add(listFrames(node, resolver), ms);
+      const frames = listFrames(node, resolver);
+      builder.add(frames, ms);
+      hotLines.add(frames, ms, shareByLine(node, resolver));
     }
   }
-  return { graph: builder.build(), busy: busyMs / Math.max(1e-9, busyMs + idleMs) };
+  return { graph: builder.build(), hotLines, busy: busyMs / Math.max(1e-9, busyMs + idleMs) };
+}
+
+/** Divides the time of a call itself by place, as far as places are known; empty if it is not the service's own code. */
+function shareByLine({ frame, ticks }: CallNode, resolver: FrameResolver): Map<string, number> {
+  const shares = new Map<string, number>();
+  if (resolver.resolve(frame).origin !== 'application') return shares;
+  const all = ticks.reduce((sum, { ticks: count }) => sum + count, 0);
+  for (const { line, ticks: count } of ticks) {
+    const place = resolver.resolveLine(frame, line - 1);
+    if (place !== null) shares.set(place, (shares.get(place) ?? 0) + count / all);
+  }
+  return shares;
 }
 
 /** Lists the frames of a call, outermost first, without the root of the profile. */

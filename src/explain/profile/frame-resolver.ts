@@ -20,6 +20,15 @@ export class FrameResolver {
     return resolved;
   }
 
+  /** Resolves a line of a function, which counts from 0; `null` if it is not told which line of the source that is. */
+  resolveLine({ url, lineNumber, columnNumber }: CallFrame, line: number): string | null {
+    const file = toPath(url);
+    const start = this.#maps.findOriginal({ file, line: lineNumber, column: columnNumber });
+    const found = this.#maps.findOriginalLine(file, line);
+    // A line of a bundle may hold many functions.
+    return found.file === start.file && found.line >= start.line ? formatPlace(found) : null;
+  }
+
   #resolve(frame: CallFrame): FlameFrame {
     const { functionName, url, lineNumber: line, columnNumber: column } = frame;
     const generated = { file: toPath(url), line, column };

@@ -42,6 +42,12 @@ export class SourceMaps {
     return { file, line: originalLine, column: originalColumn };
   }
 
+  /** Returns the original place of the first code on a line. */
+  findOriginalLine(file: string, line: number): Place {
+    const text = this.#find(file)?.lines[line] ?? '';
+    return this.findOriginal({ file, line, column: Math.max(0, text.search(/\S/)) });
+  }
+
   /**
    * Returns the original name of a function; `null` if the map has none.
    *

@@ -17,7 +17,7 @@ export interface DescribedPath {
   share: string;
   /** The innermost function: `hash (server.js:12)`. */
   where: string;
-  /** How it is reached and what it calls: `called by handler (server.js:30), mostly in digest`; may be empty. */
+  /** How it is reached and what it calls: `called by handler (server.js:30), mostly in digest`, or the hottest line; may be empty. */
   how: string;
   /** What it costs: `costs 1,240 req/s`, `12.4 requests`, `1.02 kB per request`; may be empty. */
   weight: string;
@@ -29,7 +29,7 @@ const MAX_CALLERS = 2;
 /** Describes the heaviest paths of CPU time. */
 export function describeCpuPaths({ cpu }: Explanation): DescribedPath[] {
   return (cpu?.heaviest ?? []).map((path) => ({
-    ...describePath(path, cpu?.graph ?? null),
+    ...describePath(path, cpu?.graph ?? null, path.hotLine),
     weight: path.throughputCost === null ? '' : `costs ${rate(path.throughputCost)} req/s`,
   }));
 }
@@ -81,7 +81,11 @@ export function describeOutside({ cpu }: Explanation): string {
   return parts.map(([origin, part]) => `${ORIGINS[origin]} ${share(part)}`).join(', ');
 }
 
-function describePath(path: HeavyPath, graph: FlameGraph | null): Omit<DescribedPath, 'weight'> {
+function describePath(
+  path: HeavyPath,
+  graph: FlameGraph | null,
+  hotLine: string | null = null,
+): Omit<DescribedPath, 'weight'> {
   const frames = [...path.frames].reverse();
   const [last, ...outer] = frames;
   const callers = outer.slice(0, MAX_CALLERS).map(formatFrame);
@@ -89,6 +93,7 @@ function describePath(path: HeavyPath, graph: FlameGraph | null): Omit<Described
   const how = [
     ...(callers.length > 0 ? [`called by ${callers.join(', by ')}`] : []),
     ...(callee ? [`mostly in ${callee.name}`] : []),
+    ...(hotLine && hotLine !== last?.place ? [`mostly at line ${hotLine.split(':').at(-1)}`] : []),
   ];
   return {
     share: share(path.share),

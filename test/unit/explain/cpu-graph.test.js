@@ -40,6 +40,22 @@ function at(functionName, url = '', lineNumber = 0, columnNumber = 0) {
 
 const handler = at('handler', 'file:///app/server.js', 9);
 
+test('the line at which most of the time of a path passes is found', () => {
+  const recorded = profile([30, handler], [10, handler, at('stringify')]);
+  const node = recorded.nodes.find(({ callFrame }) => callFrame === handler);
+  const find = (...positionTicks) => {
+    Object.assign(node, { positionTicks });
+    const { graph, hotLines } = buildCpuGraph(/** @type {any} */ (recorded));
+    return hotLines.find([graph.frames.find(({ name }) => name === 'handler')]);
+  };
+  equal(find({ line: 12, ticks: 9 }, { line: 14, ticks: 1 }), '/app/server.js:12');
+  // 30 of 40 ms are in the function itself.
+  equal(find({ line: 12, ticks: 6 }, { line: 14, ticks: 4 }), null);
+  equal(find({ line: 12, ticks: 3 }, { line: 14, ticks: 4 }, { line: 12, ticks: 3 }), null);
+  equal(find({ line: 3, ticks: 9 }), null, 'before the function');
+  equal(find(), null);
+});
+
 test('each frame has the origin of its code, and idle time is not part of the graph', () => {
   const parse = at('parse', 'file:///app/node_modules/@scope/parser/index.js', 4);
   const { graph, busy } = buildCpuGraph(

@@ -29,7 +29,7 @@ export const MEMORY_GROWTH = {
 } satisfies Limit;
 
 /** Minimum growth that differs from caches that fill: bytes in total, and per request. */
-const MIN_GROWTH_BYTES = 2e6;
+const MIN_GROWTH_BYTES = 3.5e6;
 
 const MIN_BYTES_PER_REQUEST = 256;
 

@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { scaleSize } from '#internal/explain/allocations/allocating-function.js';
+import {
+  AllocatingFunctions,
+  scaleSize,
+} from '#internal/explain/allocations/allocating-function.js';
 import { compareHeaps, summarizeHeap } from '#internal/explain/allocations/growth.js';
 import {
   describeService,
@@ -149,6 +152,34 @@ describe('the growth of a heap', () => {
     const [unknown] = await compare({ allocated: apart });
     assert.equal(unknown.allocatedAt, null);
   });
+});
+
+test('optimized code allocates an array and its elements at once, which is one sample', () => {
+  const interval = 2048;
+  const frame = (functionName, url, lineNumber) => ({
+    ...{ functionName, url, lineNumber, columnNumber: 0 },
+  });
+  const functions = new AllocatingFunctions({
+    interval,
+    // 1024 bytes, of which one sample stands for three objects: 5200 of them. Of the others there are too few, or too many.
+    objects: [
+      { node: 1, size: scaleSize(1024, interval), samples: 1733 },
+      { node: 2, size: scaleSize(1000, interval), samples: 10 },
+      { node: 2, size: scaleSize(2000, interval), samples: 9000 },
+    ],
+    tree: {
+      frames: [
+        frame('(root)', '', 0),
+        frame('record', '/srv/a.js', 9),
+        frame('other', '/srv/a.js', 1),
+      ],
+      ...{ parents: [-1, 0, 0], frameOf: [0, 1, 2], bytes: [0, 0, 0] },
+    },
+  });
+  assert.equal(functions.find(992, 5000)?.name, 'record');
+  assert.equal(functions.find(32, 5000)?.name, 'record');
+  assert.equal(functions.find(992, 60_000), null);
+  assert.equal(functions.find(1200, 5000), null);
 });
 
 test("a sample stands for as many bytes as V8's estimate", () => {

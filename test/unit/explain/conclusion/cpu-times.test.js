@@ -10,7 +10,10 @@ const graph = {
   ...{ unit: 'ms', frames: [frame, other] },
   ...{ parents: [-1, -1], frameOf: [0, 1], self: [800, 1200] },
 };
-const measured = /** @type {any} */ ({ pid: 7, busy: 0.98, graph });
+const measured = /** @type {any} */ ({
+  ...{ pid: 7, busy: 0.98, graph },
+  hotLines: { find: () => null },
+});
 
 /** Findings of a loop that is the limit, with 1000 responses per second. */
 function buildFindings({ busy = 0.98, limit = 'event-loop-cpu', referenceThroughput = null } = {}) {

@@ -160,15 +160,21 @@ describe('programs without a visible connection', () => {
 });
 
 describe('a lock in a dependency', () => {
-  /** Requests of `aloneMs` with calls of 0.3 ms, which take 28 ms under load. */
-  const lock = (limit, aloneMs, cores = 0.1) =>
+  /** Requests of `aloneMs` with calls of `callMs`, which take 28 ms under load. */
+  const lock = (limit, aloneMs, cores = 0.1, callMs = 0.3) =>
     evaluate(limit, (metrics) => {
       const origin = 'tcp://127.0.0.1:5432';
       const [first] = metrics.base.inside.outbound;
       const call = { ...first, origin, rate: 540, answering: 15, answerMs: 28 };
       const dependencies = cores === null ? [] : [buildDatabase({ cores, run: 0.02 })];
       metrics.base.outside = { ...metrics.base.outside, dependencies };
-      const single = { ...call, rate: 500, answering: 0.15, answerMs: 0.3, answerP50Ms: 0.25 };
+      const single = {
+        ...call,
+        rate: 500,
+        answering: 0.5 * callMs,
+        answerMs: callMs,
+        answerP50Ms: 0.25,
+      };
       metrics.base.inside = {
         ...metrics.base.inside,
         outbound: [{ ...call, answerP50Ms: 0.9 }],
@@ -187,6 +193,16 @@ describe('a lock in a dependency', () => {
     // A database whose CPU time is not seen may be saturated as well, which is less likely.
     const unseen = lock('saturated-dependency', 5.6, null).hypothesis;
     assert.ok(unseen.weight < hypothesis.weight);
+  });
+
+  test('may be held while the dependency itself waits: it is seen to be idle', () => {
+    const { sentence } = lock('serialized', 5.6, 0.1, 1.8).hypothesis;
+    assert.match(sentence, /probably a lock at tcp/);
+    for (const cores of [0.9, null]) {
+      const busy = lock('serialized', 5.6, cores, 1.8).hypothesis?.sentence ?? '';
+      assert.doesNotMatch(busy, /a lock at/);
+      assert.ok(lock('saturated-dependency', 5.6, cores, 1.8).hypothesis);
+    }
   });
 
   test('is not assumed where fewer than one request is served at a time: the dependency limits its rate', () => {
