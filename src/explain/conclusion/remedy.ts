@@ -16,7 +16,7 @@ import {
   predictMoreProcesses,
   predictRemediedThroughput,
 } from './prediction/remedy-prediction.js';
-import { describeWaitPlace } from './waits.js';
+import { formatWaitPlace } from './waits.js';
 
 /** Builds the remedy of the chosen limit, with what it is predicted to yield. */
 export function buildRemedy(
@@ -36,7 +36,7 @@ export function buildRemedy(
   const change = isLessWork ? SAVING : nameObjects(remedy.change, chosen.limit, found.allocations);
   const second = isLessWork ? '' : describeSecondProcess(chosen, found);
   return {
-    change: `${addFunction(change, found, hot)}${second}${describeWaits(chosen, found)}`,
+    change: `${addFunction(change, found, hot)}${second}${formatWaitPlace(chosen.limit, found.waits)}`,
     predictedThroughput,
     ...(alternatives.length > 0 && { alternatives }),
     // A limit that an experiment has excluded is not the next one.
@@ -44,12 +44,6 @@ export function buildRemedy(
     ...(remedy.predictedP99Ms && { predictedP99Ms: remedy.predictedP99Ms }),
     ...(remedy.settings && { settings: remedy.settings }),
   };
-}
-
-/** Describes where the requests wait, if the limit is a wait that was observed. */
-function describeWaits({ limit }: Hypothesis, found: Findings): string {
-  const place = describeWaitPlace(limit, found.waits);
-  return place ? `; the requests wait ${place}` : '';
 }
 
 /** How the time of a function or of a call is saved. */

@@ -50,6 +50,12 @@ const WAITS_OF: Partial<Record<LimitId, IsWaitOfLimit>> = {
 /** Minimum share of the waiting requests at which a line is named. */
 const MIN_SHARE = 0.3;
 
+/** Says where the requests wait, to be added to a remedy: `; the requests wait in takeLock (store.js:12)`; may be empty. */
+export function formatWaitPlace(limit: LimitId, waits: ObservedWaits | null): string {
+  const place = describeWaitPlace(limit, waits);
+  return place ? `; the requests wait ${place}` : '';
+}
+
 /** Describes where in the service's code the requests wait that a limit lets wait: `in takeLock (store.js:12)`. */
 export function describeWaitPlace(limit: LimitId, waits: ObservedWaits | null): string | null {
   const isMeant = WAITS_OF[limit];

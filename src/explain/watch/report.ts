@@ -1,5 +1,5 @@
 import { plural, share } from '../../format/units.js';
-import { describeWaitPlace } from '../conclusion/waits.js';
+import { formatWaitPlace } from '../conclusion/waits.js';
 import { SATURATED } from '../hypotheses/event-loop/loop-capacity.js';
 import type { History } from '../hypotheses/history.js';
 import type { LimitId } from '../limit-ids.js';
@@ -51,24 +51,20 @@ export function reportWindow(
         memory.growing,
       )
     : describeOutside(block);
+  const { remedy } = judgement;
+  const { limit } = judgement.verdict;
   return {
     startedAt: block.load.startedAt,
     durationMs: block.load.durationMs,
     traffic: block.inside && describeTraffic(block),
     ...judgement,
-    remedy: addPlace(judgement, waits),
+    remedy: limit && remedy !== null ? `${remedy}${formatWaitPlace(limit, waits)}` : remedy,
     waits: listWaits(judgement, block, waits),
     hot: profile ? listHotFunctions(profile) : [],
     routes: listRoutes(block),
     processes: (block.outside?.processes ?? []).map((one) => describeProcess(one, block)),
     notObserved: listNotObserved(block),
   };
-}
-
-/** Adds to the remedy where in the service's code the requests wait. */
-function addPlace({ verdict, remedy }: Judgement, waits: ObservedWaits | null): string | null {
-  const place = verdict.limit && describeWaitPlace(verdict.limit, waits);
-  return remedy !== null && place ? `${remedy}; the requests wait ${place}` : remedy;
 }
 
 function listWaits(

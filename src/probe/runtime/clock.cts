@@ -4,6 +4,8 @@ import { performance } from 'node:perf_hooks';
 const { setTimeout, setInterval, setImmediate } = globalThis;
 export const timers = { setTimeout, setInterval, setImmediate };
 export const nextTick = process.nextTick.bind(process);
+/** A random number from 0 to 1, not of a generator that the application has seeded. */
+export const { random } = Math;
 
 /** Milliseconds on this process's clock. */
 export const now = performance.now.bind(performance);

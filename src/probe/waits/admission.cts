@@ -1,4 +1,4 @@
-import { now } from '../runtime/clock.cjs';
+import { now, random } from '../runtime/clock.cjs';
 
 /** What may be spent at once when it begins. */
 const FIRST_SPENT_MS = 2;
@@ -42,7 +42,7 @@ export class Admission {
       (this.#spentMs + ASSUMED_REQUESTS * ASSUMED_COST_MS) / (this.#admitted + ASSUMED_REQUESTS);
     const affordable = plannedMs / (this.#arrived * costMs);
     const probability = Math.min(1, Math.max(MIN_PROBABILITY, affordable));
-    if (Math.random() >= probability) return 0;
+    if (random() >= probability) return 0;
     this.#admitted++;
     return 1 / probability;
   }

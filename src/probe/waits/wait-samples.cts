@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { StackFrame, WaitSample, WaitSamples, WaitSource } from '../protocol.cjs';
-import { timers } from '../runtime/clock.cjs';
+import { random, timers } from '../runtime/clock.cjs';
 import { type CapturedStack, type ReadFrame, readStack } from './captured-stack.cjs';
 
 interface Kept {
@@ -40,7 +40,7 @@ export class WaitReservoir {
   #select(wait: Kept): Kept | null {
     const length = this.#lengthMs;
     if (wait.ms >= length) return wait;
-    return Math.random() * length < wait.ms ? { ...wait, ms: length } : null;
+    return random() * length < wait.ms ? { ...wait, ms: length } : null;
   }
 
   /** Reads the stacks, a few at a time, and merges equal waits. */
@@ -82,10 +82,8 @@ function joinStacks(stacks: readonly CapturedStack[]): StackFrame[] {
 /** Finds from where on a stack has callers of joined frames. */
 function findCallers(joined: readonly ReadFrame[], frames: readonly ReadFrame[]): number {
   if (joined.length === 0) return 0;
-  const [known, added] = [joined, frames].map((all) => all.filter(isOutsideNode)) as [
-    ReadFrame[],
-    ReadFrame[],
-  ];
+  const known = joined.filter(isOutsideNode);
+  const added = frames.filter(isOutsideNode);
   const functions = new Set(known.map(({ functionId }) => functionId));
   // Without a function of both, all of it led here. Otherwise what calls the outermost one, if its callers were cut off.
   if (!added.some(({ functionId }) => functions.has(functionId)))

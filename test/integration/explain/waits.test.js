@@ -105,7 +105,7 @@ describe('waits', { concurrency: 1 }, () => {
     });
   });
 
-  test('the application keeps its stores, its stacks and their format', async () => {
+  test('the application keeps its stores, its stacks and their format, and its random numbers', async () => {
     await waiting({ env: { FORMATS: '1' } }, async (service) => {
       const { hub, port } = service;
       const stop = load(port, { mutex: 4, own: 4 });
