@@ -22,11 +22,11 @@ export async function investigate(
     await runner.runLiveExperiments();
     await runner.rampConnections();
     await runner.takeProfile();
-    await runner.sampleAllocations();
     await runner.observeWaits();
     await runner.repeatRemedy();
     await runner.measureProbeCost();
     await runner.runRestartExperiments();
+    await runner.sampleFunctions();
     await runner.compareHeaps();
   } catch (error) {
     const ended = isServerGone(error) || subject.endReason !== null;

@@ -30,7 +30,8 @@ export interface ExplainOptions
   attach?: boolean;
   /**
    * Receives the CPU profile of the busiest process under the unchanged load, in V8's own format (`.cpuprofile`), which
-   * the result does not contain. It is not called without a profile.
+   * the result does not contain. It is not called without a profile. Before Node.js 26 it may be called twice: the second
+   * profile, with inlining off, names the functions that V8 had inlined.
    */
   onCpuProfile?: (profile: CpuProfile) => void;
   /** Number of frames of the stacks that tell where waits began; more cost more. Default 16. */

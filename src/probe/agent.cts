@@ -9,6 +9,7 @@ import type { CommandMessage } from './protocol.cjs';
 import { LiveAllocations } from './runtime/allocations.cjs';
 import { every, ignoreErrors, nextTick } from './runtime/clock.cjs';
 import { SynchronousWrites } from './runtime/synchronous-writes.cjs';
+import { setInlining } from './runtime/v8.cjs';
 import { stopWaits } from './waits/take-waits.cjs';
 
 const SAMPLE_MS = 100;
@@ -97,6 +98,7 @@ export const startProbe = ignoreErrors(
       () => observer.undiciPools.restore(),
       () => void observer.exchanges.setNoDelay(false),
       () => liveAllocations.stop(),
+      () => void setInlining(true).catch(() => {}),
       () => void observer.exchanges.setDelay('', 0),
       () => observer.memory.restore(),
       () => observer.databasePools.restore(),

@@ -5,7 +5,7 @@ import { now } from './runtime/clock.cjs';
 import { takeHeapSnapshot } from './runtime/heap-snapshot.cjs';
 import { countPoolJobs } from './runtime/pool-jobs.cjs';
 import type { SynchronousWrites } from './runtime/synchronous-writes.cjs';
-import { collectGarbage, takeProfile } from './runtime/v8.cjs';
+import { collectGarbage, setInlining, takeProfile } from './runtime/v8.cjs';
 import { takeWaits } from './waits/take-waits.cjs';
 
 /** The objects on which commands operate. */
@@ -74,6 +74,10 @@ const HANDLERS: Handlers = {
   async profile(context, { ms }) {
     if (context.isObserver) refuseLong('profile', ms);
     return { pid: process.pid, profile: await takeProfile(ms) };
+  },
+  async inlining(_, { on }) {
+    await setInlining(on);
+    return null;
   },
   databasePools: ({ observer }, { factor, processes }) =>
     observer.databasePools.scale(factor, processes),

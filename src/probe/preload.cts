@@ -5,13 +5,11 @@ import { connectProbe, type OnDisconnect } from './agent.cjs';
 import { findCommandGroup } from './process/parent-watch.cjs';
 import { remapPorts } from './process/port-remap.cjs';
 import { setFilesAside } from './runtime/files-aside.cjs';
-import { disableInlining } from './runtime/v8.cjs';
 
 const path = process.env.MILLRACE_PROBE;
 const remap = process.env.MILLRACE_PROBE_MOVED;
 const aside = process.env.MILLRACE_PROBE_ASIDE;
 if (isMainThread) {
-  if (process.env.MILLRACE_PROBE_INLINING === 'off') disableInlining();
   if (aside !== undefined) setFilesAside(JSON.parse(aside));
   const isRemapped = remap !== undefined && remapPorts(JSON.parse(remap));
   if (path) connectProbe(path, false, createDisconnectHandler(isRemapped));

@@ -281,6 +281,8 @@ export interface Commands {
   exchangeDelay: { origin: string; ms: number };
   /** Takes a CPU profile. */
   profile: { ms: number };
+  /** Whether V8 inlines functions. */
+  inlining: { on: boolean };
   /** Counts the jobs that begin in the thread pool, by the kind of their resource. */
   poolJobs: { ms: number };
   /** Observes what requests wait for, with stacks of that many frames. */
@@ -326,6 +328,7 @@ export interface Answers {
   exchangeDelay: number;
   /** In V8's own format. */
   profile: { pid: number; profile: unknown };
+  inlining: null;
   poolJobs: Record<string, number>;
   waits: WaitSamples;
   /** Absolute paths. */

@@ -44,8 +44,9 @@ export const graphs = [
       'one line allocates 1024 bytes a request, and keeps them: 2000/s are 2 MB/s for ever; the rate itself is served',
     remedy: { change: 'a thousand are kept', env, of: [] },
     where: {
-      allocations: { place: 'server.js:11', bytes: 1024 },
-      growth: { place: 'server.js:11', retainer: 'audit', bytes: 1024 },
+      // V8 notes the function that allocates, not the line.
+      allocations: { place: 'record', bytes: 1024 },
+      growth: { place: 'record', retainer: 'audit', bytes: 1024 },
     },
   },
   {

@@ -26,10 +26,18 @@ import { LIMITS } from '../limits/limits.js';
 import { computeCpuMs } from '../metrics/derive.js';
 import type { HeapExhaustion } from '../observe/probe/heap-exhaustion.js';
 import type { Observation } from '../observe/types.js';
-import { buildProcessCpu, deriveProfiles, PROFILE_MS, profileLoad } from '../profile/capture.js';
+import { analyzeProfile } from '../profile/analyze.js';
+import {
+  buildProcessCpu,
+  deriveProfiles,
+  findFunctions,
+  PROFILE_MS,
+  profileLoad,
+} from '../profile/capture.js';
 import { type BlockLength, computeBlockLength } from '../target/block-length.js';
 import { describeFailure, ProbeFailure } from '../target/probe-effect.js';
 import type { ServerUnderTest } from '../target/server-under-test.js';
+import { hidesInlined, WITHOUT_INLINING_MS, withoutInlining } from '../target/without-inlining.js';
 import { ALLOCATIONS_MS, sampleAllocations } from './allocations.js';
 import type { Baseline } from './baseline.js';
 import { rampConnections } from './connection-ramp.js';
@@ -238,10 +246,12 @@ export class ExperimentRunner {
     return applies ? this.#budget.computeRampMs() : 0;
   }
 
-  /** Time that is reserved for a profile: where the loop may be the limit, or the caller wants one. */
+  /** Time that is reserved for profiles: where the loop may be the limit, or the caller wants one. */
   #computeProfileMs(): number {
-    const isWanted = this.#isLoopBusy() || this.#onCpuProfile !== undefined;
-    return this.#subject.hub && isWanted ? PROFILE_MS : 0;
+    const isBusy = this.#isLoopBusy();
+    if (!this.#subject.hub || !(isBusy || this.#onCpuProfile)) return 0;
+    const againMs = isBusy && hidesInlined(this.#subject) ? WITHOUT_INLINING_MS + PROFILE_MS : 0;
+    return PROFILE_MS + againMs;
   }
 
   /** Time that is reserved for observing waits: where most requests wait in handlers. */
@@ -266,7 +276,8 @@ export class ExperimentRunner {
     const isKept = causes.some(({ causedByObjects }) => causedByObjects === 'kept');
     const isCompared = isKept && this.#setting.canRestart;
     return (
-      (isPossible ? ALLOCATIONS_MS : 0) + (isCompared ? estimateComparisonMs(this.#subject) : 0)
+      (isPossible ? WITHOUT_INLINING_MS + ALLOCATIONS_MS : 0) +
+      (isCompared ? estimateComparisonMs(this.#subject) : 0)
     );
   }
 
@@ -279,13 +290,56 @@ export class ExperimentRunner {
     });
   }
 
-  /** Samples what requests allocate, if that is the limit. */
-  async sampleAllocations(): Promise<void> {
-    if (!this.#setting.hasProbe || !this.#isCausedByObjects()) return;
-    if (!this.#budget.fits(ALLOCATIONS_MS)) {
-      this.recordSkipped('allocations: no time left; give it more time (--budget)');
+  /**
+   * Samples what functions run and allocate where V8 hides that by inlining them. That changes the server's speed, so it
+   * comes after everything that compares it.
+   */
+  async sampleFunctions(): Promise<void> {
+    const [isProfiled, isSampled] = [this.#hidesBusyFunctions(), this.#isAllocationSampled()];
+    const neededMs = this.#computeFunctionsMs();
+    if (neededMs === 0) return;
+    if (!this.#budget.fits(neededMs)) {
+      if (isSampled) this.recordSkipped(`allocations: ${NO_TIME}`);
+      if (isProfiled) this.recordSkipped(`the CPU time of inlined functions: ${NO_TIME}`);
       return;
     }
+    await withoutInlining(this.#subject, async () => {
+      if (isProfiled) await this.#profileAgain();
+      if (isSampled) await this.#sampleAllocations();
+    });
+  }
+
+  /** Time that `sampleFunctions` takes. */
+  #computeFunctionsMs(): number {
+    const profileMs = this.#hidesBusyFunctions() ? PROFILE_MS : 0;
+    const workMs = profileMs + (this.#isAllocationSampled() ? ALLOCATIONS_MS : 0);
+    return workMs > 0 ? WITHOUT_INLINING_MS + workMs : 0;
+  }
+
+  /** Whether the CPU profile of a busy loop counts inlined functions for their callers. */
+  #hidesBusyFunctions(): boolean {
+    return this.#state.cpu !== null && this.#isLoopBusy() && hidesInlined(this.#subject);
+  }
+
+  /** Whether allocations are sampled: where objects are the limit. */
+  #isAllocationSampled(): boolean {
+    return this.#setting.hasProbe && this.#isCausedByObjects();
+  }
+
+  async #profileAgain(): Promise<void> {
+    this.#onStep('taking a CPU profile without inlining');
+    const profile = await profileLoad(this.#subject);
+    if (!profile) return;
+    this.#apply({ kind: 'cpu', cpu: buildProcessCpu(profile) });
+    this.#onCpuProfile?.(profile.raw);
+    const { chosen } = this.#decide();
+    if (chosen) {
+      const functions = findFunctions(chosen.limit, analyzeProfile(profile.raw));
+      this.#apply({ kind: 'functions', of: chosen.limit, functions });
+    }
+  }
+
+  async #sampleAllocations(): Promise<void> {
     this.#onStep('sampling allocations');
     const allocations = await sampleAllocations(this.#subject);
     if (typeof allocations === 'string') this.recordSkipped(`allocations: ${allocations}`);
@@ -324,7 +378,8 @@ export class ExperimentRunner {
     const tried = new Set<Experiment>();
     const untried = () => this.#rankRestartExperiments().filter((it) => !tried.has(it));
     for (;;) {
-      const laterMs = this.#computeReferenceMs() + this.#computeComparisonMs();
+      const laterMs =
+        this.#computeReferenceMs() + this.#computeFunctionsMs() + this.#computeComparisonMs();
       const leftMs = this.#budget.leftMs - laterMs;
       const [experiment] = orderByServer(
         selectWithinTime(untried(), leftMs, (it) => this.#estimateRestartsMs([it])),
@@ -347,15 +402,16 @@ export class ExperimentRunner {
     return this.#setting.canRestart && isWanted ? REFERENCE_RUN_MS : 0;
   }
 
-  /** Time for what needs new servers: experiments, and the comparison of heaps. */
+  /** Time for what comes after all comparisons on the running server: experiments on new servers, functions, heaps. */
   #computeLaterMs(): number {
-    return this.#estimateRestartsMs(this.#rankRestartExperiments()) + this.#computeComparisonMs();
+    const restartsMs = this.#estimateRestartsMs(this.#rankRestartExperiments());
+    return this.#computeFunctionsMs() + restartsMs + this.#computeComparisonMs();
   }
 
   /** Time for the comparison of heaps, which comes last; 0 if there will be none. */
   #computeComparisonMs(): number {
-    const isWanted = this.#setting.canRestart && this.#state.allocations !== null;
-    return isWanted && this.#isCausedByObjects(true) ? estimateComparisonMs(this.#subject) : 0;
+    const isWanted = this.#setting.canRestart && this.#isCausedByObjects(true);
+    return isWanted ? estimateComparisonMs(this.#subject) : 0;
   }
 
   /** The experiments on new servers that test a possible verdict, most informative first. */

@@ -9,6 +9,7 @@ import { type HeapSnapshot, readHeapSnapshot } from '../allocations/heap-snapsho
 import { SnapshotError } from '../allocations/heap-snapshot/scanner.js';
 import type { GrowingClass } from '../result.js';
 import type { ServerUnderTest } from '../target/server-under-test.js';
+import { setInlining } from '../target/without-inlining.js';
 
 /** Largest heap of which a snapshot is taken: V8 needs up to eight times as much memory for it, and seconds. */
 const MAX_HEAP_BYTES = 96e6;
@@ -52,8 +53,9 @@ export async function compareNewHeaps(
   subject: ServerUnderTest,
   options: ComparisonOptions,
 ): Promise<HeapComparison | string> {
-  await subject.restart({ MILLRACE_PROBE_INLINING: 'off' });
+  await subject.restart();
   await subject.runBlock({ settleMs: 0, measureMs: chooseLength(options, WARMUP_MS) });
+  await setInlining(subject, false);
   const pid = subject.hub?.processes.find(({ serving }) => serving)?.pid;
   if (pid === undefined) return 'no process of the new server has the probe';
   const heapBytes = Math.max(0, ...((await subject.hub?.command('collect', {})) ?? []));

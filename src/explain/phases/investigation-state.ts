@@ -23,7 +23,7 @@ import { computeErrorShare, refineMetrics } from '../metrics/derive.js';
 import type { ConnectionRamp, Metrics } from '../metrics/types.js';
 import type { PoolJobs } from '../observe/probe/pool-jobs.js';
 import type { Observation } from '../observe/types.js';
-import type { ProcessCpu, Profiles } from '../profile/capture.js';
+import type { ProcessCpu, ProfiledFunctions, Profiles } from '../profile/capture.js';
 import type { Allocations, ExperimentResult, HotFunction } from '../result.js';
 import type { ObservedWaits } from '../waits/waits-graph.js';
 import type { Baseline } from './baseline.js';
@@ -73,6 +73,8 @@ export type InvestigationEvent =
   | { kind: 'cpu'; cpu: ProcessCpu }
   /** What limits need from profiles of a busy loop. */
   | { kind: 'profile'; of: LimitId; profiles: Profiles }
+  /** The functions of another profile. */
+  | { kind: 'functions'; of: LimitId; functions: ProfiledFunctions }
   | { kind: 'waits'; waits: ObservedWaits | null }
   | { kind: 'allocations'; allocations: Allocations | null }
   | { kind: 'repetition'; of: LimitId; experiment: ExperimentName; block: Observation }
@@ -143,15 +145,12 @@ function reduce(state: InvestigationState, event: InvestigationEvent): Investiga
     case 'cpu':
       return { ...state, cpu: event.cpu };
     case 'profile': {
-      const { hotFunctions, dominantCall, loopTime, rootCause } = event.profiles;
-      return {
-        ...state,
-        metrics: { ...metrics, loopTime },
-        hotFunctions,
-        dominantCall,
-        rootCause: rootCause && { of: event.of, is: rootCause },
-      };
+      const { loopTime, ...functions } = event.profiles;
+      const added = { ...state, metrics: { ...metrics, loopTime }, rootCause: null };
+      return addFunctions(added, event.of, functions);
     }
+    case 'functions':
+      return addFunctions(state, event.of, event.functions);
     case 'waits':
       return { ...state, waits: event.waits };
     case 'allocations':
@@ -165,6 +164,16 @@ function reduce(state: InvestigationState, event: InvestigationEvent): Investiga
     case 'skipped':
       return skip(state, event.what);
   }
+}
+
+/** Adds the functions of a profile. The cause of a limit stays known where this profile shows none. */
+function addFunctions(
+  state: InvestigationState,
+  of: LimitId,
+  { hotFunctions, dominantCall, rootCause }: ProfiledFunctions,
+): InvestigationState {
+  const cause = rootCause ? { of, is: rootCause } : state.rootCause;
+  return { ...state, hotFunctions, dominantCall, rootCause: cause };
 }
 
 /** Evaluates the hypotheses. */

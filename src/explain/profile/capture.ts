@@ -15,16 +15,20 @@ const PROFILE_LENGTH: BlockLength = { settleMs: 0, measureMs: PROFILE_MS };
 const LONG_TASK_MS = 15; // Source: the probe: a stall is 20 ms or more
 const MIN_ROOT_CAUSE_SHARE = 0.3;
 
-/** Results of the profiles of the loop. */
-export interface Profiles {
+/** The functions that a profile shows. */
+export interface ProfiledFunctions {
   /** The most expensive functions under the configured load. */
   hotFunctions: HotFunction[];
   /** The most expensive call of the application, callees included; `null` if there is none. */
   dominantCall: HotFunction | null;
-  /** `null` without a profile. */
-  loopTime: LoopTimeBreakdown | null;
   /** The function that causes the limit, if there is one. */
   rootCause: HotFunction | null;
+}
+
+/** Results of the profiles of the loop. */
+export interface Profiles extends ProfiledFunctions {
+  /** `null` without a profile. */
+  loopTime: LoopTimeBreakdown | null;
 }
 
 /** The profile of the busiest process. */
@@ -55,21 +59,35 @@ export async function deriveProfiles(
   { raw }: ProcessProfile,
 ): Promise<Profiles> {
   const underLoad = analyzeProfile(raw);
-  const { rootCause, background } = await findRootCause(subject, limit, underLoad);
-  return {
-    hotFunctions: underLoad.self,
-    dominantCall: underLoad.dominantCall,
-    loopTime: toLoopTime(underLoad, background),
-    rootCause,
-  };
+  const functions = findFunctions(limit, underLoad);
+  const { rootCause = functions.rootCause, background = null } = await profileLessLoad(
+    subject,
+    limit,
+    underLoad,
+  );
+  return { ...functions, rootCause, loopTime: toLoopTime(underLoad, background) };
 }
 
-/** Finds the function that causes a limit, and the share of busy time under load that is not caused by requests. */
-async function findRootCause(
+/** Finds the functions that a profile under the configured load shows, for a limit. */
+export function findFunctions(
+  limit: LimitId,
+  { self, dominantCall }: ProfileView,
+): ProfiledFunctions {
+  const isCause = LIMITS[limit].causingFunction === 'most expensive under load';
+  const top = isCause ? findTopOutsideNode(self) : undefined;
+  const isEnough = top && top.share >= MIN_ROOT_CAUSE_SHARE;
+  return { hotFunctions: self, dominantCall, rootCause: isEnough ? top : null };
+}
+
+/**
+ * Takes a profile under less load if that shows a limit better. Returns the function that causes the limit, and the share
+ * of busy time under load that is not caused by requests.
+ */
+async function profileLessLoad(
   subject: ServerUnderTest,
   limit: LimitId,
   underLoad: ProfileView,
-): Promise<{ rootCause: HotFunction | null; background: number | null }> {
+): Promise<{ rootCause?: HotFunction | null; background?: number | null }> {
   const { causingFunction } = LIMITS[limit];
   if (causingFunction === 'most expensive at rest') {
     const atRest = await viewWhile(subject, () => subject.waitIdle(PROFILE_MS));
@@ -82,15 +100,9 @@ async function findRootCause(
       subject.runBlock(PROFILE_LENGTH, { oneAtATime: true }),
     );
     const longest = alone?.longTasks[0];
-    return {
-      rootCause: longest && longest.ms >= LONG_TASK_MS ? longest.mainFunction : null,
-      background: null,
-    };
+    return { rootCause: longest && longest.ms >= LONG_TASK_MS ? longest.mainFunction : null };
   }
-  const isUnderLoad = causingFunction === 'most expensive under load';
-  const top = isUnderLoad ? findTopOutsideNode(underLoad.self) : undefined;
-  const blamed = top && top.share >= MIN_ROOT_CAUSE_SHARE;
-  return { rootCause: blamed ? top : null, background: null };
+  return {};
 }
 
 /** Minimum share of the top function's time at which a function counts as all of the background work. */

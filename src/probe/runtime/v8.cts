@@ -30,8 +30,24 @@ export function collectGarbage(): number {
   return getHeapStatistics().used_heap_size;
 }
 
-/** Lets V8 compile each function by itself from now on: what an inlined one allocates would count for its caller. */
-export function disableInlining(): void {
-  setFlagsFromString('--no-turbo-inlining');
-  setFlagsFromString('--no-maglev-inlining');
+let isInlining = true;
+
+/**
+ * Lets V8 inline functions or not, in code that it compiles from now on, and has all code compiled again: what an inlined
+ * function runs and allocates would count for its caller.
+ */
+export async function setInlining(on: boolean): Promise<void> {
+  if (on === isInlining) return;
+  isInlining = on;
+  const prefix = on ? '--' : '--no-';
+  setFlagsFromString(`${prefix}turbo-inlining`);
+  setFlagsFromString(`${prefix}maglev-inlining`);
+  // Ending the coverage of this session would end that of the process, too.
+  if (process.env.NODE_V8_COVERAGE) return;
+  await withInspector(async (session) => {
+    await post(session, 'Profiler.enable');
+    // Counting calls requires that V8 drops all optimized code; nothing is counted.
+    await post(session, 'Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+    await post(session, 'Profiler.stopPreciseCoverage');
+  });
 }

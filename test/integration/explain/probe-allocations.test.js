@@ -7,7 +7,9 @@ import { after, describe, test } from 'node:test';
 import { openProbeHub } from '#internal/explain/observe/probe/hub.js';
 import { sampleAllocations } from '#internal/explain/phases/allocations.js';
 import { compareNewHeaps } from '#internal/explain/phases/heap-comparison.js';
+import { buildProcessCpu, profileLoad } from '#internal/explain/profile/capture.js';
 import { ServerUnderTest } from '#internal/explain/target/server-under-test.js';
+import { withoutInlining } from '#internal/explain/target/without-inlining.js';
 import { retried } from '../../fixtures/retry.js';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-allocations-')));
@@ -40,9 +42,9 @@ async function started(file, use) {
   }
 }
 
-/** The bytes per request that the frames themselves allocate for which `matches` holds. */
-function bytesOf({ self, frames, frameOf }, matches) {
-  return self.reduce((sum, bytes, node) => sum + (matches(frames[frameOf[node]]) ? bytes : 0), 0);
+/** The weight of the frames themselves for which `matches` holds, in the unit of the graph. */
+function weigh({ self, frames, frameOf }, matches) {
+  return self.reduce((sum, weight, node) => sum + (matches(frames[frameOf[node]]) ? weight : 0), 0);
 }
 
 function near(value, expected, share) {
@@ -71,19 +73,44 @@ function allocateOneKiB() { ${line} }
 
   test('bytes per request by the function that allocates them, to 10 %', async () => {
     await retried(
-      () => started('garbage.cjs', sampleAllocations),
+      () =>
+        started('garbage.cjs', (subject) =>
+          withoutInlining(subject, () => sampleAllocations(subject)),
+        ),
       ({ graph, heaviest, growth, pausedMs }) => {
         assert.equal(graph.unit, 'bytes');
-        // The compiler may make the function a part of its caller.
-        const isOwn = ({ place }) => place === `${service}:4` || place === `${service}:9`;
-        near(bytesOf(graph, isOwn), 8 * 1024, 0.1);
+        // Not its caller, into which V8 inlines it otherwise.
+        const isOwn = ({ place }) => place === `${service}:9`;
+        near(weigh(graph, isOwn), 8 * 1024, 0.1);
         assert.ok(heaviest[0].share > 0.2 && isOwn(heaviest[0].frames.at(-1)));
-        const node = bytesOf(graph, ({ origin }) => origin === 'node');
+        const node = weigh(graph, ({ origin }) => origin === 'node');
         assert.ok(node > 1000, `${node}`);
         // What is freed between two readings is not counted.
-        const outside = bytesOf(graph, ({ origin }) => origin === 'none');
+        const outside = weigh(graph, ({ origin }) => origin === 'none');
         assert.ok(outside > 2000 && outside < 23_000, `${outside}`);
         assert.deepEqual([growth, pausedMs], [null, null]);
+      },
+    );
+  });
+
+  write(
+    'rows.cjs',
+    `const { createServer } = require('node:http');
+createServer((request, response) => response.end(String(sum(4000) + divide(6000)))).listen(0, '127.0.0.1');
+function sum(rows) { let all = 0; for (let row = 0; row < rows; row++) all += Math.sqrt(row) % 7; return all; }
+function divide(rows) { let all = 0; for (let row = 0; row < rows; row++) all += Math.sqrt(row) % 5; return all; }
+`,
+  );
+
+  test('CPU time by the function that takes it, also one that is inlined otherwise', async () => {
+    await retried(
+      () => started('rows.cjs', (subject) => withoutInlining(subject, () => profileLoad(subject))),
+      (profile) => {
+        const { graph } = buildProcessCpu(profile);
+        const [summed, divided] = ['sum', 'divide'].map((own) =>
+          weigh(graph, ({ name }) => name === own),
+        );
+        near(divided / summed, 1.5, 0.15);
       },
     );
   });

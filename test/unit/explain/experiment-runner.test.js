@@ -43,14 +43,15 @@ function createRunner({
   onCpuProfile = undefined,
   retained = null,
   answer = () => [null],
+  processes = [],
 } = {}) {
   const heard = [];
   const subject = {
     hub: {
-      processes: [],
+      processes,
       async command(name, { on }) {
+        heard.push(on === undefined ? name : `${name} ${on}`);
         if (name === 'profile') return [{ pid: 7, profile: PROFILE }];
-        heard.push(`${name} ${on}`);
         return answer();
       },
     },
@@ -226,12 +227,16 @@ describe('what requests allocate', () => {
       retained: { requests: 1000, beforeBytes: 0, afterBytes: grownBytes },
       answer,
       leftMs,
-    }).runner;
+    });
 
   test('is sampled if memory grows, and heaps are not compared of a server that runs already', async () => {
-    const runner = createGrowing(50e6);
-    await runner.sampleAllocations();
+    const { runner, heard } = createGrowing(50e6);
+    await runner.sampleFunctions();
     await runner.compareHeaps();
+    assert.deepEqual(
+      heard.filter((what) => !/longer/.test(what)),
+      ['inlining false', 'allocations', 'inlining true'],
+    );
     const { allocations } = runner.result();
     assert.deepEqual([allocations.heaviest[0].weight, allocations.growth], [1000, null]);
     assert.match(
@@ -241,8 +246,8 @@ describe('what requests allocate', () => {
   });
 
   test('is not sampled if memory is no limit', async () => {
-    const runner = createGrowing(0);
-    await runner.sampleAllocations();
+    const { runner } = createGrowing(0);
+    await runner.sampleFunctions();
     await runner.compareHeaps();
     assert.equal(runner.result().allocations, null);
     assert.deepEqual(runner.skippedExperiments, []);
@@ -254,8 +259,8 @@ describe('what requests allocate', () => {
       [{ answer: () => [] }, /^allocations: no request ended meanwhile/],
       [{ answer: () => Promise.reject(new Error('gone')) }, /^allocations: the probe failed: gone/],
     ]) {
-      const runner = createGrowing(50e6, how);
-      await runner.sampleAllocations();
+      const { runner } = createGrowing(50e6, how);
+      await runner.sampleFunctions();
       assert.equal(runner.result().allocations, null);
       assert.match(runner.skippedExperiments.join(), reason);
     }
@@ -311,4 +316,39 @@ test('a CPU profile needs time, which is reserved where the loop is busy or the 
     );
     assert.deepEqual(profiles, isWanted ? [PROFILE] : []);
   }
+});
+
+describe('the CPU profile of a busy loop', () => {
+  const profileOn = async (nodeVersion, how = {}) => {
+    const metrics = buildPipelinedMetrics();
+    metrics.base.inside.utilization = 0.9;
+    const processes = [{ pid: 7, serving: true, nodeVersion }];
+    const profiles = [];
+    const onCpuProfile = (profile) => profiles.push(profile);
+    const { runner, heard } = createRunner({ metrics, processes, onCpuProfile, ...how });
+    await runner.takeProfile();
+    await runner.sampleFunctions();
+    return {
+      ...{ profiles, skipped: runner.skippedExperiments.join() },
+      heard: heard.filter((what) => !/longer/.test(what)),
+    };
+  };
+
+  test('is taken again with inlining off where Node.js counts inlined functions for their callers', async () => {
+    const { heard, profiles } = await profileOn('v24.1.0');
+    assert.deepEqual(heard, ['profile', 'inlining false', 'profile', 'inlining true']);
+    assert.equal(profiles.length, 2);
+  });
+
+  test('is taken once where Node.js names inlined functions', async () => {
+    const { heard, profiles } = await profileOn('v26.0.0');
+    assert.deepEqual(heard, ['profile']);
+    assert.equal(profiles.length, 1);
+  });
+
+  test('is not taken again without time, which is reported', async () => {
+    const { heard, skipped } = await profileOn('v20.1.0', { leftMs: 2500 });
+    assert.deepEqual(heard, ['profile']);
+    assert.match(skipped, /the CPU time of inlined functions: no time left/);
+  });
 });
