@@ -62,6 +62,7 @@ describe('millrace/observe', { skip, concurrency: 3 }, () => {
         ['noDelay', { on: true }],
         ['outboundDelay', { ms: 1000 }],
         ['collect', {}],
+        ['inlining', { on: false }],
         ['waits', { ms: 60_000, depth: 16 }],
         ['profile', { ms: 60_000 }],
         ['no-such-command', {}],
@@ -72,11 +73,19 @@ describe('millrace/observe', { skip, concurrency: 3 }, () => {
         ['sample', {}],
         ['observeHttp2', {}],
         ['writtenFiles', {}],
+        ['waits', { ms: 50, depth: 16 }],
+        ['profile', { ms: 50 }],
       ];
-      const answers = await command(socket, [...refused, ...permitted]);
+      const tooSoon = [
+        ['waits', { ms: 50, depth: 16 }],
+        ['profile', { ms: 50 }],
+      ];
+      const answers = await command(socket, [...refused, ...permitted, ...tooSoon]);
+      assert.equal(answers.length, refused.length + permitted.length + tooSoon.length);
       for (const { id, error } of answers) {
-        if (id < refused.length) assert.match(error, /^Error: not permitted in production: /);
-        else assert.equal(error, undefined);
+        const isPermitted = id >= refused.length && id < refused.length + permitted.length;
+        if (isPermitted) assert.equal(error, undefined);
+        else assert.match(error, /^Error: not permitted in production: /);
       }
     });
   });
