@@ -278,7 +278,7 @@ export function findServingProcesses({
 }
 
 /** Lists the threads of the serving processes other than those of their event loops. */
-export function listOtherThreads(block: Observation): ThreadUse[] {
+export function listOtherThreads(block: Pick<Observation, 'outside' | 'inside'>): ThreadUse[] {
   return findServingProcesses(block).flatMap(({ others }) => others);
 }
 

@@ -9,6 +9,7 @@ export type Observations = Pick<
   | 'sample'
   | 'unknownPath'
   | 'idleShare'
+  | 'idleThreadShare'
   | 'idleOthers'
   | 'identityBytes'
   | 'overload'
@@ -90,6 +91,8 @@ export interface Metrics {
   machine: MachineUse | null;
   /** Share of a core that the busiest serving loop used before the load. */
   idleShare: number | null;
+  /** The same of the busiest other thread of the serving processes. */
+  idleThreadShare: number | null;
   /**
    * Cores that programs without a known connection used without load: the maximum of before and after the baseline, where
    * they used much meanwhile.

@@ -4,6 +4,7 @@ import {
   computeForeignCores,
   deriveMetrics,
   findServingProcesses,
+  listOtherThreads,
   MIN_FOREIGN_CORES,
   sustainsRate,
 } from '../metrics/derive.js';
@@ -107,6 +108,7 @@ export async function measureBaseline(
     sample,
     unknownPath,
     idleShare,
+    idleThreadShare: computeIdleThreadShare(idleView, base),
     idleOthers,
     identityBytes,
     overload,
@@ -126,6 +128,11 @@ function computeIdleLoopShare(rest: OutsideView | null, { inside }: Observation)
     rest &&
     Math.max(0, ...findServingProcesses({ outside: rest, inside }).map(({ main }) => main.run))
   );
+}
+
+/** Share of a core that the busiest thread other than the loops of the serving processes uses without load. */
+function computeIdleThreadShare(rest: OutsideView | null, { inside }: Observation): number | null {
+  return rest && Math.max(0, ...listOtherThreads({ outside: rest, inside }).map(({ run }) => run));
 }
 
 /**

@@ -109,7 +109,13 @@ function toMetrics(base: Observation, { quietest }: WatchMemory): Metrics {
     isWatched: true,
     base,
     single: quietest,
-    ...{ sample: null, unknownPath: null, idleShare: null, idleOthers: null },
+    ...{
+      sample: null,
+      unknownPath: null,
+      idleShare: null,
+      idleThreadShare: null,
+      idleOthers: null,
+    },
     ...{ identityBytes: null, overload: null },
   });
 }

@@ -55,6 +55,7 @@ function toMetrics(base, single = null) {
     sample: null,
     unknownPath: null,
     idleShare: null,
+    idleThreadShare: null,
     idleOthers: null,
     identityBytes: null,
     overload: null,

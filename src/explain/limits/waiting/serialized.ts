@@ -55,18 +55,22 @@ const MAX_IDLE_PERMITS = 0.5;
 /** Range of a thread's CPU time per request under load, relative to that of a single request, if it serves requests. */
 const SAME_COST: Interval = { low: 0.6, high: 1.5 };
 
+/** Maximum share of a core that a thread uses without load if it works for requests alone. */
+const MAX_IDLE_THREAD_SHARE = 0.2;
+
 /**
  * Whether the busy threads work for requests: each takes as much CPU time per request as under a single one, where it is
- * not always busy.
+ * not always busy, or at least not without load.
  */
 function doBusyThreadsServe(metrics: Metrics): boolean {
-  const { single, throughput } = metrics;
+  const { single, throughput, idleThreadShare } = metrics;
   if (!single || single.throughput === 0) return false;
   const before = new Map(listOtherThreads(single).map(({ tid, run }) => [tid, run]));
   return findBusyThreads(metrics).every(({ tid, run }) => {
     const aloneRun = before.get(tid) ?? 0;
     const ratio = run / throughput / Math.max(1e-9, aloneRun / single.throughput);
-    return aloneRun < SATURATED && SAME_COST.low <= ratio && ratio <= SAME_COST.high;
+    const isIdleBefore = aloneRun < SATURATED || (idleThreadShare ?? 1) <= MAX_IDLE_THREAD_SHARE;
+    return isIdleBefore && SAME_COST.low <= ratio && ratio <= SAME_COST.high;
   });
 }
 

@@ -489,7 +489,7 @@ describe('requests that wait while nothing that is observed is busy', () => {
 });
 
 test('a busy thread that computes as much per request as for a single one serves the requests', () => {
-  const worker = (aloneRun, name = 'WorkerThread') =>
+  const worker = (aloneRun, { name = 'WorkerThread', idleThreadShare = 0.99 } = {}) =>
     evaluate('serialized', (metrics) => {
       const [process] = metrics.base.outside.processes;
       const thread = (run) => [{ ...process.main, tid: 900, name, run, queued: 0 }];
@@ -503,11 +503,17 @@ test('a busy thread that computes as much per request as for a single one serves
       // 180 requests per second of 5.5 ms of that thread each; alone 123 per second, in 8.1 ms.
       Object.assign(metrics, { throughput: 180, unloadedLatencyMs: 9, responseMs: 111 });
       metrics.single.throughput = 123;
+      metrics.idleThreadShare = idleThreadShare;
     });
   assert.match(worker(0.68).hypothesis.sentence, /it serves requests one at a time/);
-  assert.match(worker(0.68, 'libuv-worker').why, /a thread of the thread pool is 99 % busy/);
-  // A thread that is as busy with a single request does something else.
+  assert.match(
+    worker(0.68, { name: 'libuv-worker' }).why,
+    /a thread of the thread pool is 99 % busy/,
+  );
+  // A thread that is as busy with a single request may do something else, unless it idles without requests.
   assert.match(worker(0.99).why, /a thread other than the event loop's/);
+  const { hypothesis } = worker(0.99, { idleThreadShare: 0.02 });
+  assert.match(hypothesis.sentence, /it serves requests one at a time/);
 });
 
 test('a pool of which one thread computes leaves cores to a second process, as others give them up', () => {

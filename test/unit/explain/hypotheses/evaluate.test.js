@@ -402,8 +402,16 @@ describe('processes that serve nothing', () => {
       const main = { ...process.main, pid: 101, tid: 101, run: 0.97 };
       metrics.base.outside.processes.push({ ...process, pid: 101, main });
       const { base, single, sample, unknownPath, idleShare, idleOthers } = metrics;
-      const { identityBytes, overload } = metrics;
-      const known = { sample, unknownPath, idleShare, idleOthers, identityBytes, overload };
+      const { identityBytes, overload, idleThreadShare } = metrics;
+      const known = {
+        sample,
+        unknownPath,
+        idleShare,
+        idleThreadShare,
+        idleOthers,
+        identityBytes,
+        overload,
+      };
       const seen = { base, single, ...known };
       const changed = deriveMetrics(seen);
       assert.equal(changed.loop.run, 0.3);
