@@ -278,7 +278,7 @@ function describeUnconfirmed({ finding, experiments }: Findings): string[] {
 /** Describes a change of the user's that would confirm a limit. */
 function describeOwnChange(limit: LimitId): string {
   const { confirm } = LIMITS[limit].text as LimitText;
-  return confirm ? `to confirm it, ${confirm}` : 'apply the remedy and measure again';
+  return confirm ? `to confirm ${limit}, ${confirm}` : 'apply the remedy and measure again';
 }
 
 /** Describes the rivals of the verdict that nothing contradicts, and what would tell them apart. */
@@ -288,17 +288,26 @@ function describeOpenRivals(
 ): string[] {
   if (!chosen) return [];
   const made = new Set(experiments.map(({ name }) => name));
-  return rivals.map((rival) => {
+  const untold = rivals.filter((rival) => findTellingExperiments(chosen, rival).length === 0);
+  const told = rivals.filter((rival) => !untold.includes(rival));
+  const lines = told.flatMap((rival) => {
     const whether = `whether the limit is ${rival.limit} instead`;
     const telling = findTellingExperiments(chosen, rival);
     const [open] = telling.filter(({ name }) => !made.has(name));
     if (open) {
       const [own, others] = open.predicted.map(factor);
-      return `${whether}: '${EXPERIMENT_LABELS[open.name]}' would tell, for which ${chosen.limit} predicts ${own}, ${rival.limit} ${others}`;
+      return [
+        `${whether}: '${EXPERIMENT_LABELS[open.name]}' would tell, for which ${chosen.limit} predicts ${own}, ${rival.limit} ${others}`,
+      ];
     }
     const [unsure] = telling;
-    return unsure
-      ? `${whether}: '${EXPERIMENT_LABELS[unsure.name]}' varied too much to tell; give it more time (--budget)`
-      : `${whether}: no experiment here tells the two apart; ${describeOwnChange(chosen.limit)}`;
+    if (!unsure) return [];
+    const name = EXPERIMENT_LABELS[unsure.name];
+    return [`${whether}: '${name}' varied too much to tell; give it more time (--budget)`];
   });
+  if (untold.length === 0) return lines;
+  const names = untold.map(({ limit }) => limit).join(' or ');
+  const open = `whether the limit is ${names} instead: no experiment here tells`;
+  const them = untold.length === 1 ? 'the two' : 'them';
+  return [...lines, `${open} ${them} apart; ${describeOwnChange(chosen.limit)}`];
 }

@@ -47,6 +47,38 @@ const WAITS_OF: Partial<Record<LimitId, IsWaitOfLimit>> = {
   'slow-dependency': isForAnswer,
 };
 
+/** A queue in which requests wait, by what they wait for. */
+export interface WaitQueue {
+  limit: 'outbound-pool' | 'serialized';
+  /** Of what the queue is: a pool, a limiter, a lock. */
+  of: string;
+  /** Share of the waiting requests that are in it. */
+  share: number;
+}
+
+/** Finds the queue in which most of the waiting requests are, where what they wait for is known to be one; otherwise `null`. */
+export function findWaitQueue({ paths }: ObservedWaits): WaitQueue | null {
+  const sums = new Map<string, number>();
+  let total = 0;
+  for (const { ms, waitsFor } of paths) {
+    total += ms;
+    sums.set(waitsFor, (sums.get(waitsFor) ?? 0) + ms);
+  }
+  const [most] = [...sums].sort(([, a], [, b]) => b - a);
+  if (!most || most[1] < MIN_QUEUED_SHARE * total) return null;
+  const [waitsFor, ms] = most;
+  const isPool = waitsFor.endsWith(': a connection');
+  if (!isPool && !/^(lock|limiter) \(/.test(waitsFor)) return null;
+  return {
+    limit: isPool ? 'outbound-pool' : 'serialized',
+    of: waitsFor.replace(/: a connection$/, ''),
+    share: ms / total,
+  };
+}
+
+/** Minimum share of the waiting requests that are in a queue which limits the service. */
+const MIN_QUEUED_SHARE = 0.5;
+
 /** Minimum share of the waiting requests at which a line is named. */
 const MIN_SHARE = 0.3;
 

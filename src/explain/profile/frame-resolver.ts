@@ -35,11 +35,18 @@ export class FrameResolver {
     const original = this.#maps.findOriginal(generated);
     const name = this.#maps.findOriginalName(generated, functionName) ?? functionName;
     return {
-      name: name || '(anonymous)',
+      name: shorten(name) || '(anonymous)',
       place: url === '' ? '' : formatPlace(original),
       origin: findOrigin(frame, original),
     };
   }
+}
+
+/** Maximum length of a function's name: an object literal may have any text as one. */
+const MAX_NAME_LENGTH = 120;
+
+function shorten(name: string): string {
+  return name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH - 1)}…` : name;
 }
 
 function findOrigin(frame: CallFrame, original: Place): FrameOrigin {

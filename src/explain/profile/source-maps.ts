@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { SourceMap, type SourceMapPayload } from 'node:module';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -84,17 +84,21 @@ export class SourceMaps {
   }
 }
 
+/** Reads a file. Throws if it is none, as a pipe that nobody may ever write to. */
+function readText(path: string): string {
+  if (!statSync(path).isFile()) throw new Error('not a file');
+  return readFileSync(path, 'utf8');
+}
+
 /** Loads the source map of a file; `null` if there is none, or if it is unusable. */
 function loadMap(file: string): LoadedMap | null {
   try {
-    const generated = readFileSync(file, 'utf8');
+    const generated = readText(file);
     const comment = [...generated.matchAll(COMMENT)].at(-1)?.[1];
     if (!comment) return null;
     const [prefix, encoded] = INLINE.exec(comment) ?? [];
     const path = resolve(dirname(file), comment);
-    const text = prefix
-      ? decode(comment.slice(prefix.length), encoded)
-      : readFileSync(path, 'utf8');
+    const text = prefix ? decode(comment.slice(prefix.length), encoded) : readText(path);
     const payload: SourceMapPayload = JSON.parse(text);
     const folder = dirname(prefix ? file : path);
     return {

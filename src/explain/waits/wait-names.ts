@@ -19,6 +19,7 @@ const DRIVERS: Record<string, string> = {
 
 /** Packages by what a caller waits for; any other gives promises of its own. */
 const LOCKS = new Set(['async-mutex', 'async-lock', 'await-lock', 'mutexify', 'async-sema']);
+const LIMITERS = new Set(['p-limit', 'p-queue', 'bottleneck', 'fastq', 'limiter']);
 const POOLS = new Set(['pg-pool', 'generic-pool', 'tarn', 'mysql2', 'mysql', 'mariadb']);
 
 /** Resources of Node.js that run in the thread pool, by their names without the ending. */
@@ -113,6 +114,8 @@ function namePromise(target: string, phase: WaitSource['phase'], code: WaitingCo
   if (pool) return `pool of ${nameDriver(pool)}: a connection`;
   const lock = code.packages.find((name) => LOCKS.has(name));
   if (lock) return `lock (${lock})`;
+  const limiter = code.packages.find((name) => LIMITERS.has(name));
+  if (limiter) return `limiter (${limiter})`;
   const [innermost] = code.packages;
   return innermost ? `promise of ${innermost}` : 'promise';
 }

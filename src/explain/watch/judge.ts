@@ -2,6 +2,7 @@ import { factor } from '../../format/ratios.js';
 import { bytes, plural, rate, share, time } from '../../format/units.js';
 import { deriveRequestBreakdown } from '../conclusion/request-breakdown.js';
 import { decideVerdict } from '../conclusion/verdict.js';
+import { findWaitQueue, type WaitQueue } from '../conclusion/waits.js';
 import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import { listOwnPredictions } from '../experiments/agreement.js';
 import { DEPENDENCY_EXPERIMENTS } from '../experiments/dependency-experiments.js';
@@ -14,6 +15,7 @@ import type { Limit } from '../limits/limit.js';
 import { LIMITS } from '../limits/limits.js';
 import { findMainDependency } from '../metrics/derive.js';
 import type { Metrics } from '../metrics/types.js';
+import type { ObservedWaits } from '../waits/waits-graph.js';
 import type { WatchMemory } from './memory.js';
 import type { WatchReport } from './result.js';
 
@@ -31,14 +33,19 @@ const NO_NOISE = 0;
 /**
  * Judges a window by the detectors of explain. Without an experiment nothing is confirmed.
  *
+ * @param waits what requests wait for; `null` if that was not observed
  * @param growing the heap after the first and the last full collection, if more of them have to tell whether it grows on
  */
 export function judgeWindow(
   metrics: Metrics,
   history: History,
+  waits: ObservedWaits | null = null,
   growing: WatchMemory['growing'] = null,
 ): Judgement {
-  const { hypotheses } = evaluateHypotheses(metrics, history);
+  const all = evaluateHypotheses(metrics, history).hypotheses;
+  // Nothing limits the throughput of a service that is without a request for most of the time.
+  const isIdle = metrics.inFlight < 1;
+  const hypotheses = isIdle ? all.filter(({ limit }) => matters(LIMITS[limit])) : all;
   const { chosen, also } = decideVerdict(metrics, hypotheses, [], NO_NOISE);
   const evidence = {
     population: deriveRequestBreakdown(metrics),
@@ -59,7 +66,14 @@ export function judgeWindow(
     };
   }
   const unlimited = describeNoLimit(metrics);
+  const queue = unlimited.verdict.status === 'cannot-tell' && waits && findWaitQueue(waits);
+  if (queue) return { ...describeQueue(queue), ...evidence };
   return { ...(growing ? addGrowth(unlimited, growing) : unlimited), ...evidence };
+}
+
+/** Whether a limit matters at a rate that the service sustains. */
+function matters({ mattersAtSustainedRate }: Limit): boolean {
+  return mattersAtSustainedRate === true;
 }
 
 /** Whether there are enough responses for means. A process that has ended is a finding without any. */
@@ -87,6 +101,39 @@ function describeConfirmation(chosen: Hypothesis): string {
 /** Whether an experiment changes calls to other services, which the user has to permit. */
 function needsFlag(name: ExperimentName): boolean {
   return DEPENDENCY_EXPERIMENTS.some((experiment) => experiment.name === name);
+}
+
+/** Says of a window that was waited for that its mean shows no limit: what the condition is about may be of a few requests. */
+export function judgeCondition(
+  verdict: Judgement['verdict'],
+  condition: string,
+): Judgement['verdict'] {
+  if (verdict.status !== 'no-limit') return verdict;
+  const sentence = verdict.sentence.replace(
+    /^nothing limits the service: it answers/,
+    `cannot tell why ${condition}: on average nothing limits the service, which answers`,
+  );
+  return { ...verdict, status: 'cannot-tell', sentence };
+}
+
+/** Describes a limit by the queue in which requests wait, where nothing else shows it. */
+function describeQueue({ limit, of, share: part }: WaitQueue): Unlimited {
+  const { text }: Limit = LIMITS[limit];
+  const what =
+    limit === 'outbound-pool'
+      ? 'requests wait for a connection'
+      : 'requests are admitted a few at a time';
+  return {
+    verdict: {
+      limit,
+      status: 'likely',
+      sentence: `${what}: ${share(part)} of those that wait are in the queue of ${of}.`,
+      arithmetic: [],
+      alsoLimiting: [],
+    },
+    remedy: text.remedy.replace(/\.$/, ''),
+    confirmation: text.confirm ?? null,
+  };
 }
 
 type Unlimited = Pick<Judgement, 'verdict' | 'remedy' | 'confirmation'>;

@@ -48,6 +48,7 @@ export function reportWindow(
     ? judgeWindow(
         { ...toMetrics(block, memory), loopTime },
         toHistory(memory, exhausted),
+        waits,
         memory.growing,
       )
     : describeOutside(block);

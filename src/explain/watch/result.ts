@@ -13,7 +13,7 @@ export type WatchReason =
   | 'start'
   /** The interval has passed. */
   | 'interval'
-  /** Another limit was seen in two windows, one after the other. */
+  /** Another limit, or none any more: in two windows, one after the other, or since the last report. */
   | 'limit-changed'
   /** The condition to wait for holds. */
   | 'condition'

@@ -8,20 +8,16 @@ import { attachProbes } from '../observe/probe/attach.js';
 import { openProbeHub, type ProbeHub } from '../observe/probe/hub.js';
 import type { Observation } from '../observe/types.js';
 import { findVisibilityGaps } from '../observe/visibility-gaps.js';
-import { analyzeProfile } from '../profile/analyze.js';
+import { analyzeProfile, type ProfileView } from '../profile/analyze.js';
 import { takeProfile } from '../profile/capture.js';
 import { toWaitPaths } from '../waits/wait-paths.js';
+import type { ObservedWaits } from '../waits/waits-graph.js';
+import { judgeCondition } from './judge.js';
 import { WatchMemory } from './memory.js';
 import type { WatchOptions } from './options.js';
 import { WatchPeriod } from './period.js';
 import { WatchedProcesses } from './processes.js';
-import {
-  isWorthProfile,
-  isWorthWaits,
-  type ObservedCode,
-  reportWindow,
-  type WindowReport,
-} from './report.js';
+import { isWorthProfile, isWorthWaits, reportWindow, type WindowReport } from './report.js';
 import type { WatchReason, WatchReport } from './result.js';
 import { parseUntil, type Until } from './until.js';
 
@@ -93,8 +89,10 @@ class Watch {
   #lastLimit: string | null = null;
   #reportedLimit: string | null = null;
   #isReported = false;
-  /** The last profile of a busy loop, and the last waits. */
-  readonly #code: ObservedCode = { profile: null, waits: null };
+  /** The last profile of a busy loop. */
+  #profile: ProfileView | null = null;
+  /** The last waits that were observed, and the requests in handlers meanwhile. */
+  #waits: { observed: ObservedWaits; inHandlers: number } | null = null;
 
   constructor(settings: WatchSettings) {
     const { pid, port, until, intervalMs, hub } = settings;
@@ -131,7 +129,8 @@ class Watch {
       const value = until?.findValue(step.load) ?? null;
       if (until && value !== null) {
         const report = await this.#reportFrom('condition', this.#stepFromMs, nowMs);
-        yield { ...report, condition: { condition: until.text, value } };
+        const verdict = judgeCondition(report.verdict, until.text);
+        yield { ...report, verdict, condition: { condition: until.text, value } };
         return;
       }
       const fromMs = this.#findWindow(limit, nowMs);
@@ -174,36 +173,62 @@ class Watch {
   }
 
   #report(block: Observation): WindowReport {
-    const profile = isWorthProfile(block) ? this.#code.profile : null;
-    const waits = isWorthWaits(block) ? this.#code.waits : null;
+    const profile = isWorthProfile(block) ? this.#profile : null;
+    const waits = this.#areWaitsOf(block) ? (this.#waits?.observed ?? null) : null;
     const { heapExhaustions } = this.#settings.hub;
     return reportWindow(block, this.#memory, heapExhaustions, { profile, waits });
   }
 
-  /** Reports on a window, with what the time after it shows of the code: where its loop is busy, and where requests wait. */
+  /** Whether the waits were observed under about the load of a window. */
+  #areWaitsOf(block: Observation): boolean {
+    if (!this.#waits || !isWorthWaits(block)) return false;
+    const ratio = (block.inside?.inFlight ?? 0) / Math.max(1e-9, this.#waits.inHandlers);
+    return ratio <= MAX_LOAD_RATIO && ratio >= 1 / MAX_LOAD_RATIO;
+  }
+
+  /** Reports on a window, with what the time after it shows of the code: where its loop is busy, and where requests wait if the load is still the same. */
   async #reportFrom(reason: WatchReason, fromMs: number, toMs: number): Promise<WatchReport> {
     const block = this.#period.observe(fromMs, toMs);
     const { hub } = this.#settings;
     // The processes refuse either soon after another one.
     if (isWorthProfile(block)) {
       const profile = await takeProfile(hub, WATCH_DEFAULTS.profileMs);
-      if (profile) this.#code.profile = analyzeProfile(profile.raw);
+      if (profile) this.#profile = analyzeProfile(profile.raw);
     }
-    if (isWorthWaits(block)) {
-      const how = { ms: WATCH_DEFAULTS.waitsMs, depth: EXPLAIN_DEFAULTS.waitStacks };
-      const paths = toWaitPaths(await hub.command('waits', how).catch(() => []));
-      if (paths.length > 0) this.#code.waits = { paths, cost: null };
-    }
-    return this.#publish(reason, this.#report(block));
+    if (isWorthWaits(block)) await this.#observeWaits();
+    const isOver = isWorthWaits(block) && this.#waits !== null && !this.#areWaitsOf(block);
+    return this.#publish(reason, this.#report(block), isOver ? [WAITS_OVER] : []);
+  }
+
+  /** Observes what requests wait for. */
+  async #observeWaits(): Promise<void> {
+    const { hub } = this.#settings;
+    const fromMs = performance.now();
+    const how = { ms: WATCH_DEFAULTS.waitsMs, depth: EXPLAIN_DEFAULTS.waitStacks };
+    const paths = toWaitPaths(await hub.command('waits', how).catch(() => []));
+    if (paths.length === 0) return;
+    const toMs = performance.now();
+    await hub.requestSamples(toMs, SAMPLE_TIMEOUT_MS);
+    const inHandlers = hub.between(fromMs, toMs)?.inFlight ?? 0;
+    this.#waits = { observed: { paths, cost: null }, inHandlers };
   }
 
   /** Completes a report, and begins a new period. */
-  #publish(reason: WatchReason, report: WindowReport): WatchReport {
+  #publish(reason: WatchReason, report: WindowReport, gaps: string[] = []): WatchReport {
     const { pid } = this.#settings;
+    const { limit } = report.verdict;
+    const isOther = reason === 'interval' && limit !== this.#reportedLimit;
     this.#isReported = true;
-    this.#lastLimit = this.#reportedLimit = report.verdict.limit;
+    this.#lastLimit = this.#reportedLimit = limit;
     if (reason !== 'ended') this.#beginPeriod();
-    return { schemaVersion: 1, reason, pid, ...report, cannotSee: this.#listGaps(reason, report) };
+    const cannotSee = [...gaps, ...this.#listGaps(reason, report)];
+    return {
+      schemaVersion: 1,
+      reason: isOther ? 'limit-changed' : reason,
+      pid,
+      ...report,
+      cannotSee,
+    };
   }
 
   #listGaps(reason: WatchReason, { processes, traffic }: WindowReport): string[] {
@@ -231,6 +256,12 @@ class Watch {
     this.#period.stop();
   }
 }
+
+/** Maximum ratio of the requests in handlers of a window to those while waits were observed, either way. */
+const MAX_LOAD_RATIO = 2;
+
+const WAITS_OVER =
+  'what the requests waited for: when that was observed, after the window, the load was another one';
 
 /** Share of a core from which on a process that is not seen from inside is named beside one that is. */
 const MIN_RUN = 0.05;

@@ -35,6 +35,7 @@ export function sampleAllocations(
   countRequests: () => number,
 ): Promise<AllocationProfile> {
   return withInspector(async (session) => {
+    if (await isSampling(session)) throw new Error('the service samples its heap by itself');
     const pilotMs = PILOT_SHARE * ms;
     const pilot = await sampleFor(session, pilotMs, PILOT_INTERVAL);
     const restMs = ms - pilotMs;
@@ -50,6 +51,14 @@ export function sampleAllocations(
       outsideBytes: outside.bytes,
     };
   });
+}
+
+/** Whether the heap is being sampled. V8 has one sampler: another user would lose it. */
+async function isSampling(session: Session): Promise<boolean> {
+  return post(session, 'HeapProfiler.getSamplingProfile').then(
+    () => true,
+    () => false,
+  );
 }
 
 async function sampleFor(session: Session, ms: number, interval: number): Promise<SamplingProfile> {
@@ -88,9 +97,15 @@ const LIVE_INTERVAL = 2048;
 export class LiveAllocations {
   #session: Session | null = null;
 
+  /** Starts, unless the service samples its heap by itself. */
   async start(): Promise<void> {
     this.stop();
-    this.#session = await openInspector();
+    const session = await openInspector();
+    if (await isSampling(session)) {
+      session.disconnect();
+      return;
+    }
+    this.#session = session;
     await post(this.#session, 'HeapProfiler.startSampling', { samplingInterval: LIVE_INTERVAL });
   }
 

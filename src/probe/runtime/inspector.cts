@@ -12,6 +12,24 @@ export async function withInspector<Result>(
   }
 }
 
+let ofCoverage: Session | null = null;
+
+/**
+ * Runs a function with a session whose profiler is enabled. It stays open where Node.js measures coverage, which would end
+ * with it.
+ */
+export async function withProfiler<Result>(
+  use: (session: Session) => Promise<Result>,
+): Promise<Result> {
+  const enable = async (session: Session) => {
+    await post(session, 'Profiler.enable');
+    return use(session);
+  };
+  if (!process.env.NODE_V8_COVERAGE) return withInspector(enable);
+  ofCoverage ??= await openInspector();
+  return enable(ofCoverage);
+}
+
 /** Opens a session of V8's inspector in this process. */
 export async function openInspector(): Promise<Session> {
   // Imported on demand: some builds of Node.js lack it.

@@ -59,6 +59,7 @@
         node = width >= MIN_WIDTH ? node + 1 : endOf(node);
       }
       const rows = Math.max(
+        1,
         ...[...drawn.keys()].map((node) => (node === WHOLE ? 1 : depth[node] + 2)),
       );
       tree.setAttribute('height', rows * row);

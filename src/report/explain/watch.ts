@@ -9,8 +9,8 @@ import { STATUS } from './status.js';
 
 const REASONS: Record<WatchReason, string> = {
   start: 'first window',
-  interval: 'as before',
-  'limit-changed': 'another limit',
+  interval: 'regular report',
+  'limit-changed': 'the limit has changed',
   condition: 'the condition holds',
   ended: 'the process has ended',
 };

@@ -9,6 +9,7 @@ import {
   ValueType,
 } from 'pprof-format';
 import type { FlameFrame, FlameGraph } from '../../explain/result.js';
+import { replaceControls } from '../encoding.js';
 
 /** What a weight is in pprof, whose values are integers with a unit. */
 const VALUES: Record<FlameGraph['unit'], { type: string; unit: string; scale: number }> = {
@@ -54,9 +55,15 @@ function listFrames({ parents, frameOf }: FlameGraph, node: number): number[] {
 
 function createFunction({ name, place }: FlameFrame, id: number, strings: StringTable): Func {
   const { file, line } = splitPlace(place);
-  const nameId = strings.dedup(name);
+  const nameId = strings.dedup(replaceControls(name));
   return new Func({
-    ...{ id, name: nameId, systemName: nameId, filename: strings.dedup(file), startLine: line },
+    ...{
+      id,
+      name: nameId,
+      systemName: nameId,
+      filename: strings.dedup(replaceControls(file)),
+      startLine: line,
+    },
   });
 }
 

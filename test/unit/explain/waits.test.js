@@ -50,7 +50,7 @@ test('drivers, pools, locks and other packages are told by the code that waits',
   const pool = 'pool of pg: a connection';
   assert.equal(nameOf({ kind: 'promise', ...connection }, within('pg-pool')), pool);
   assert.equal(nameOf({ kind: 'promise' }, within('async-mutex')), 'lock (async-mutex)');
-  assert.equal(nameOf({ kind: 'promise' }, within('p-limit')), 'promise of p-limit');
+  assert.equal(nameOf({ kind: 'promise' }, within('p-limit')), 'limiter (p-limit)');
   assert.equal(nameOf({ kind: 'promise' }), 'promise');
   assert.equal(nameOf({ kind: 'socket', ...answer }), '127.0.0.1:5432: answer');
   // Bytes for another request may have released a lock.

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { evaluateHypotheses } from '#internal/explain/limits/evaluate.js';
 import { LIMITS } from '#internal/explain/limits/limits.js';
 import { deriveMetrics } from '#internal/explain/metrics/derive.js';
-import { judgeWindow } from '#internal/explain/watch/judge.js';
+import { judgeCondition, judgeWindow } from '#internal/explain/watch/judge.js';
 import { findSteadyGrowth, WatchMemory } from '#internal/explain/watch/memory.js';
 import { buildObservedLoad, toDurations } from '#internal/explain/watch/observed-load.js';
 import { parseUntil } from '#internal/explain/watch/until.js';
@@ -221,6 +221,50 @@ describe('limits in a watch', () => {
     const same = buildWindow({ ...quiet.inside, inFlight: 5, outbound: [] });
     assert.equal(judgeWindow(toMetrics(same, same), HISTORY).verdict.status, 'no-limit');
   });
+
+  test('where most of the waiting requests are in a known queue, that is the limit', () => {
+    const metrics = toMetrics(buildWindow({ outbound: [] }));
+    const judge = (waitsFor, part) => {
+      const of = (name, ms) => ({ waitsFor: name, ms, route: 'GET /', source: null, frames: [] });
+      /** @type {any} */
+      const waits = {
+        paths: [of(waitsFor, 100 * part), of('timer', 100 * (1 - part))],
+        cost: null,
+      };
+      return judgeWindow(metrics, HISTORY, waits).verdict;
+    };
+    const { limit, status, sentence } = judge('pool of pg: a connection', 0.68);
+    assert.deepEqual([limit, status], ['outbound-pool', 'likely']);
+    assert.equal(
+      sentence,
+      'requests wait for a connection: 68 % of those that wait are in the queue of pool of pg.',
+    );
+    assert.equal(judge('limiter (p-limit)', 0.93).limit, 'serialized');
+    assert.equal(judge('lock (async-mutex)', 0.93).limit, 'serialized');
+    assert.equal(judge('pool of pg: a connection', 0.4).status, 'cannot-tell');
+    for (const other of ['promise', 'timer']) {
+      assert.equal(judge(other, 0.9).status, 'cannot-tell', other);
+    }
+  });
+
+  test('with less than a request in flight nothing limits the throughput', () => {
+    const quick = buildWindow({ ...quiet.inside, inFlight: 0.05, outbound: [] });
+    const metrics = { ...toMetrics(quick, quick), responseMs: 5 * quiet.inside.handlerMs };
+    assert.equal(judgeWindow(metrics, HISTORY).verdict.limit, null);
+  });
+
+  test('a condition that a few requests fulfil is not called no limit', () => {
+    const same = buildWindow({ ...quiet.inside, inFlight: 5, outbound: [] });
+    const { verdict } = judgeWindow(toMetrics(same, same), HISTORY);
+    const { status, sentence } = judgeCondition(verdict, 'p99>50ms');
+    assert.equal(status, 'cannot-tell');
+    assert.match(
+      sentence,
+      /^cannot tell why p99>50ms: on average nothing limits the service, which/,
+    );
+    const limited = { ...verdict, status: /** @type {const} */ ('likely') };
+    assert.equal(judgeCondition(limited, 'p99>50ms'), limited);
+  });
 });
 
 describe('the memory of a watch', () => {
@@ -241,7 +285,7 @@ describe('the memory of a watch', () => {
     }
     assert.deepEqual(memory.growing, { fromBytes: 40e6, toBytes: 160e6 });
     const same = buildWindow({ ...quiet.inside, outbound: [] });
-    const { verdict } = judgeWindow(toMetrics(same, same), HISTORY, memory.growing);
+    const { verdict } = judgeWindow(toMetrics(same, same), HISTORY, null, memory.growing);
     assert.equal(verdict.status, 'cannot-tell');
     assert.match(verdict.sentence, /has grown from 40\.0 MB to 160 MB/);
   });

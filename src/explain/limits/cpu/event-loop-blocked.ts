@@ -36,13 +36,18 @@ export const EVENT_LOOP_BLOCKED = {
   causingFunction: 'longest task',
 } satisfies Limit;
 
+/** Minimum share of the time that is blocked: with less, fewer than one request in a hundred waits for it. */
+const MIN_STALLED_SHARE = 0.01;
+
 function detectEventLoopBlocked(metrics: Metrics): Detected {
   const { base, loop, throughput, responseMs } = metrics;
   const limit = 'event-loop-blocked';
   const stalls = base.inside?.stalls;
   if (!stalls || !loop) return null;
   const rare = stalls.count / base.load.durationMs < (0.2 * throughput) / 1000;
-  const matters = stalls.share >= 0.12 || stalls.residualMs > 0.3 * responseMs;
+  const matters =
+    stalls.share >= 0.12 ||
+    (stalls.share >= MIN_STALLED_SHARE && stalls.residualMs > 0.3 * responseMs);
   if (stalls.count === 0 || !matters || !rare) {
     const why =
       stalls.count === 0

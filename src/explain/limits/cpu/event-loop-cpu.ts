@@ -58,7 +58,12 @@ function detectEventLoopCpu(metrics: Metrics): Detected {
     sentence: `the event loop${loops > 1 ? `s: ${loops} of them are` : ' is'} ${share(loop.busy)} busy, and each request takes ${time(loop.cpuMs)} of CPU time.`,
     arithmetic: [
       `${loops > 1 ? loops : '1'} / ${time(loop.cpuMs)} = at most ${maxThroughput ? rate(maxThroughput) : '?'} req/s, measured ${rate(throughput)}${describeSteal(loop)}`,
-      `${count(maxConcurrency)} in flight / ${rate(throughput)} req/s = ${time((maxConcurrency * 1000) / throughput)} each, measured ${time(metrics.latencyMs)}: more connections only add latency`,
+      // The response times of a watch do not include the time in which requests are unread.
+      ...(metrics.isWatched
+        ? []
+        : [
+            `${count(maxConcurrency)} in flight / ${rate(throughput)} req/s = ${time((maxConcurrency * 1000) / throughput)} each, measured ${time(metrics.latencyMs)}: more connections only add latency`,
+          ]),
     ],
     evidence: buildLoopEvidence(metrics),
     predictions: predictBusyLoop(metrics),

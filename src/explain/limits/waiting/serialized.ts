@@ -36,7 +36,7 @@ export const SERIALIZED = {
     formula: 'requests admitted at a time = throughput x response time alone',
     remedy: 'Search the code for what admits one request at a time.',
     confirm:
-      'raise what may admit one request at a time (the permits of a limiter, the concurrency of a queue) from one to two: throughput doubles, and only there',
+      'let what may admit so few requests at a time (a limiter, a queue, a mutex) admit twice as many: throughput doubles, and only there',
     detected: 'by its signature',
     note: 'Found by elimination: explain measures how many requests are admitted at a time, not what admits them. A throttle admits the next request after a fixed time, so a single client waits for it too.',
   },
@@ -172,7 +172,8 @@ function describeAdmission(metrics: Metrics, permits: number, atThreads: boolean
   if (permits < MAX_IDLE_PERMITS) return describeIdleWait(metrics);
   const { maxConcurrency } = metrics;
   const weight = permits < MANY_PERMITS ? 0.7 : 0.55;
-  const admitted = `${permits < 1.5 ? 'one request' : `about ${permits.toFixed(1)} requests`} at a time. The loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`;
+  const few = permits < 1.5 ? 'one request' : `about ${permits.toFixed(1)} requests`;
+  const admitted = `${few} at a time. The loop is idle, and ${count(Math.max(0, maxConcurrency - permits))} of ${count(maxConcurrency)} requests wait.`;
   const locking = findLockingDependency(metrics)?.call.origin;
   if (locking) {
     return {
@@ -185,7 +186,7 @@ function describeAdmission(metrics: Metrics, permits: number, atThreads: boolean
   return {
     weight,
     sentence: `requests are serialized: something ${describePlace(metrics, permits)} admits ${admitted}`,
-    change: `${describeOnlyConnection(metrics)}search the code for what admits one request at a time: a mutex, p-limit, a queue, a transaction, a lock in the database${permits < MAX_SINGLE_PERMITS ? `; or for what delays requests to ${rate(metrics.throughput)} req/s (a throttle), which looks the same` : ''}`,
+    change: `${describeOnlyConnection(metrics)}search the code for what admits ${few} at a time: a mutex, p-limit, a queue, a transaction, a lock in the database${permits < MAX_SINGLE_PERMITS ? `; or for what delays requests to ${rate(metrics.throughput)} req/s (a throttle), which looks the same` : ''}`,
   };
 }
 
