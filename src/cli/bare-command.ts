@@ -30,7 +30,11 @@ export function refuseLateScenario(operand: string): never {
 }
 
 /** Commands of other tools. */
-const FOREIGN_COMMANDS = new Set('attack bench benchmark plot test start'.split(' '));
+const FOREIGN_COMMANDS = new Set(
+  'attack bench benchmark plot test start watch clinic doctor flame bubbleprof heapprofiler'.split(
+    ' ',
+  ),
+);
 
 /** Refuses the command of another tool, as in `millrace run script.js`; `rest` are the arguments after it. */
 export function refuseForeignCommand(first: string, rest: string[], commands: string[]): void {

@@ -75,7 +75,7 @@ export function describeLength(plan: PlanSummary): string {
   }
   if (plan.durationMs !== null) limits.push(duration(plan.durationMs));
   const end = limits.length > 0 ? limits.join(' or at most ') : 'until stopped';
-  return plan.warmupMs > 0 ? `${end} after ${duration(plan.warmupMs)} of warm-up` : end;
+  return plan.warmupMs > 0 ? `${end} after ${duration(Math.round(plan.warmupMs))} of warm-up` : end;
 }
 
 function describeClosedModel(plan: PlanSummary): string[] {
