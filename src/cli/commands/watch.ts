@@ -12,6 +12,8 @@ import { printNote, printText } from '../terminal/print.js';
 export async function watchCommand(invocation: ExplainInvocation): Promise<number> {
   const abort = new AbortController();
   const removeListeners = onInterrupt(() => abort.abort());
+  // Who reads no more has no use for a watch, of which a process has one.
+  process.stdout.once('error', () => abort.abort());
   const { until } = invocation.watching;
   let last: WatchReport | null = null;
   try {

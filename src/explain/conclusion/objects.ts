@@ -3,6 +3,7 @@
 import { bytes, share } from '../../format/units.js';
 import { sumWeights } from '../flame-graph/paths.js';
 import type { LimitId } from '../limit-ids.js';
+import { FIND_ADDED } from '../limits/cpu/degrades-over-time.js';
 import { FIND_LEAK } from '../limits/cpu/memory-growth.js';
 import { LIMITS } from '../limits/limits.js';
 import type { Allocations } from '../result.js';
@@ -14,8 +15,13 @@ const MIN_SHARE = 0.1;
 export function nameObjects(change: string, limit: LimitId, found: Allocations | null): string {
   const cause = LIMITS[limit].causedByObjects;
   if (!found || cause === undefined) return change;
-  const kept = cause === 'kept' ? describeKept(found) : null;
-  if (kept !== null) return change.replace(FIND_LEAK, `${kept}: remove what is no longer needed`);
+  if (cause === 'kept') {
+    const kept = describeKept(found);
+    const unknown = change.includes(FIND_ADDED) ? FIND_ADDED : FIND_LEAK;
+    if (kept !== null) return change.replace(unknown, `${kept}: remove what is no longer needed`);
+    // What is allocated most is not what grows.
+    if (unknown === FIND_ADDED) return change;
+  }
   const allocated = describeAllocated(found);
   return allocated === null ? change : `${allocated}: ${change}`;
 }

@@ -17,7 +17,7 @@ import { findRivals, isSymptomOf } from './rivals.js';
 import { hidesEffects, measureVariation } from './variation.js';
 
 /** Minimum weight of a hypothesis that can be the verdict. */
-const MIN_VERDICT_WEIGHT = 0.45;
+export const MIN_VERDICT_WEIGHT = 0.45;
 /** Minimum weight at which the cause of a busy loop is the verdict in place of the busy loop. */
 const MIN_CAUSE_WEIGHT = 0.6;
 /** The same minimum for a cause that has an experiment of its own which does not support it. */

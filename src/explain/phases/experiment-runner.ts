@@ -1,7 +1,7 @@
 import { time } from '../../format/units.js';
 import { findRemedyToRepeat } from '../conclusion/prediction/remedy-experiment.js';
 import { exceedsReference } from '../conclusion/prediction/remedy-prediction.js';
-import { isKeepingUp } from '../conclusion/verdict.js';
+import { isKeepingUp, MIN_VERDICT_WEIGHT } from '../conclusion/verdict.js';
 import { isMostlyWaitingInHandlers, isWaitingInHandlers } from '../conclusion/waits.js';
 import { EXPERIMENT_LABELS, type ExperimentName } from '../experiment-names.js';
 import { canTryMore } from '../experiments/connection-ramp.js';
@@ -281,13 +281,24 @@ export class ExperimentRunner {
     );
   }
 
-  /** Whether objects cause the limit, or one that is not excluded; with `kept` those that stay in memory. */
+  /** Whether objects cause the limit, or one beside it; with `kept` those that stay in memory. */
   #isCausedByObjects(kept = false): boolean {
     const { chosen, also } = this.#decide();
-    return [chosen, ...also].some((hypothesis) => {
-      const cause = hypothesis && LIMITS[hypothesis.limit].causedByObjects;
-      return cause === 'kept' || (cause === 'collected' && !kept);
-    });
+    const isCollected = [chosen, ...also].some(
+      (hypothesis) => hypothesis && LIMITS[hypothesis.limit].causedByObjects === 'collected',
+    );
+    return (isCollected && !kept) || this.#isGrowthPossible();
+  }
+
+  /** Whether objects that stay in memory may be the limit, or one beside it. */
+  #isGrowthPossible(): boolean {
+    const { excluded } = this.#decide();
+    return this.#state.evaluation.hypotheses.some(
+      ({ limit, weight }) =>
+        LIMITS[limit].causedByObjects === 'kept' &&
+        weight >= MIN_VERDICT_WEIGHT &&
+        !excluded.some((one) => one.limit === limit),
+    );
   }
 
   /**
@@ -296,24 +307,30 @@ export class ExperimentRunner {
    */
   async sampleFunctions(): Promise<void> {
     const [isProfiled, isSampled] = [this.#hidesBusyFunctions(), this.#isAllocationSampled()];
-    const neededMs = this.#computeFunctionsMs();
-    if (neededMs === 0) return;
-    if (!this.#budget.fits(neededMs)) {
-      if (isSampled) this.recordSkipped(`allocations: ${NO_TIME}`);
-      if (isProfiled) this.recordSkipped(`the CPU time of inlined functions: ${NO_TIME}`);
-      return;
-    }
+    const comparisonMs = this.#computeComparisonMs();
+    const fits = (ms: number) => this.#budget.fits(this.#computeFunctionsMs(ms), comparisonMs);
+    const samplingMs = isSampled && fits(ALLOCATIONS_MS) ? ALLOCATIONS_MS : 0;
+    const profileMs = isProfiled && fits(samplingMs + PROFILE_MS) ? PROFILE_MS : 0;
+    if (isSampled && samplingMs === 0) this.recordSkipped(`allocations: ${NO_TIME}`);
+    if (isProfiled && profileMs === 0)
+      this.recordSkipped(`the CPU time of inlined functions: ${NO_TIME}`);
+    if (samplingMs + profileMs === 0) return;
+    // A heap that has grown makes every command slow.
+    if (comparisonMs > 0) await this.#subject.restart();
     await withoutInlining(this.#subject, async () => {
-      if (isProfiled) await this.#profileAgain();
-      if (isSampled) await this.#sampleAllocations();
+      if (profileMs > 0) await this.#profileAgain();
+      if (samplingMs > 0) await this.#sampleAllocations();
     });
   }
 
-  /** Time that `sampleFunctions` takes. */
-  #computeFunctionsMs(): number {
-    const profileMs = this.#hidesBusyFunctions() ? PROFILE_MS : 0;
-    const workMs = profileMs + (this.#isAllocationSampled() ? ALLOCATIONS_MS : 0);
-    return workMs > 0 ? WITHOUT_INLINING_MS + workMs : 0;
+  /** Time that `sampleFunctions` takes, with that of its samples. */
+  #computeFunctionsMs(
+    samplesMs = (this.#hidesBusyFunctions() ? PROFILE_MS : 0) +
+      (this.#isAllocationSampled() ? ALLOCATIONS_MS : 0),
+  ): number {
+    if (samplesMs === 0) return 0;
+    const restartMs = this.#computeComparisonMs() > 0 ? this.#subject.startMs + 500 : 0;
+    return restartMs + WITHOUT_INLINING_MS + samplesMs;
   }
 
   /** Whether the CPU profile of a busy loop counts inlined functions for their callers. */
@@ -410,7 +427,7 @@ export class ExperimentRunner {
 
   /** Time for the comparison of heaps, which comes last; 0 if there will be none. */
   #computeComparisonMs(): number {
-    const isWanted = this.#setting.canRestart && this.#isCausedByObjects(true);
+    const isWanted = this.#setting.canRestart && this.#isGrowthPossible();
     return isWanted ? estimateComparisonMs(this.#subject) : 0;
   }
 

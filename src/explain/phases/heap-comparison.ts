@@ -17,7 +17,7 @@ const MAX_HEAP_BYTES = 96e6;
 const MAX_FILE_BYTES = 600e6;
 /** Bytes by which the heap should grow between the snapshots, and the range of the load's length until then. */
 const WANTED_BYTES = 16e6;
-const [MIN_GROWTH_MS, MAX_GROWTH_MS] = [400, 2500];
+const [MIN_GROWTH_MS, MAX_GROWTH_MS] = [150, 2500];
 /** Longest warm-up, in which caches fill and code is compiled. */
 const WARMUP_MS = 1000;
 /** Time for a snapshot of a small heap, and for reading two. */

@@ -47,8 +47,10 @@ export class WatchedProcesses {
   /** Why processes are not seen from inside, a sentence each; of several with the same reason the first. */
   describeGaps(pids: readonly number[]): string[] {
     const reasons = new Map<string, number>();
+    const joined = new Set(this.#hub.processes.map(({ pid }) => pid));
     for (const pid of pids) {
-      const why = this.#gaps.get(pid);
+      const isLate = this.#channels.get(pid)?.destroyed === false && !joined.has(pid);
+      const why = this.#gaps.get(pid) ?? (isLate ? LATE : undefined);
       if (why !== undefined && !reasons.has(why)) reasons.set(why, pid);
     }
     return [...reasons].map(([why, pid]) => `process ${pid} from inside: ${why}`);
@@ -63,7 +65,7 @@ export class WatchedProcesses {
       const socket = await openSocket(place);
       if (socket === null) continue;
       this.#channels.set(pid, socket);
-      return (await this.#join(socket)) ? null : 'another watch observes it';
+      return (await this.#join(socket)) ? null : REFUSED;
     }
     return `its socket ${path} does not answer`;
   }
@@ -99,6 +101,10 @@ function findUsualPath(pid: number): string {
   const uid = process.getuid?.() ?? 0;
   return join(tmpdir(), formatObserveFolder(uid), formatObserveSocket(pid));
 }
+
+const REFUSED =
+  'another watch observes it, or its copy of millrace was removed or replaced after its start';
+const LATE = 'it has not answered yet, as its event loop is busy';
 
 const HOW =
   'start it with node --import millrace/observe (or that in NODE_OPTIONS), or use --attach';

@@ -1,4 +1,5 @@
-import { plural, share } from '../../format/units.js';
+import { plural, share, time } from '../../format/units.js';
+import type { Hello } from '../../probe/protocol.cjs';
 import { formatWaitPlace } from '../conclusion/waits.js';
 import { SATURATED } from '../hypotheses/event-loop/loop-capacity.js';
 import type { History } from '../hypotheses/history.js';
@@ -24,6 +25,9 @@ export interface WindowReport
 /** Maximum number of routes, and of functions, of a report. */
 const [MAX_ROUTES, MAX_FUNCTIONS] = [10, 5];
 
+/** A process that is seen from inside; `serving` if it has received requests. */
+export type ConnectedProcess = Pick<Hello, 'pid' | 'serving'>;
+
 /** What was observed of the code after a window. */
 export interface ObservedCode {
   /** The profile of the busiest process; `null` without one. */
@@ -36,12 +40,14 @@ export interface ObservedCode {
  * Reports on a window.
  *
  * @param exhausted the processes that ended in it with a full heap
+ * @param connected the processes that are seen from inside
  */
 export function reportWindow(
   block: Observation,
   memory: WatchMemory,
   exhausted: HeapExhaustion[],
   { profile, waits }: ObservedCode,
+  connected: readonly ConnectedProcess[],
 ): WindowReport {
   const loopTime = profile && toLoopTime(profile, null);
   const judgement = block.inside
@@ -51,7 +57,9 @@ export function reportWindow(
         waits,
         memory.growing,
       )
-    : describeOutside(block);
+    : connected.length > 0
+      ? describeUnseenRequests(block, connected)
+      : describeOutside(block);
   const { remedy } = judgement;
   const { limit } = judgement.verdict;
   return {
@@ -63,7 +71,7 @@ export function reportWindow(
     waits: listWaits(judgement, block, waits),
     hot: profile ? listHotFunctions(profile) : [],
     routes: listRoutes(block),
-    processes: (block.outside?.processes ?? []).map((one) => describeProcess(one, block)),
+    processes: (block.outside?.processes ?? []).map((one) => describeProcess(one, connected)),
     notObserved: listNotObserved(block),
   };
 }
@@ -147,15 +155,36 @@ function listRoutes({ inside }: Observation): WatchedRoute[] {
 
 function describeProcess(
   { pid, main, others, rssMb, openFiles }: ProcessUse,
-  { inside }: Observation,
+  connected: readonly ConnectedProcess[],
 ): WatchedProcess {
+  const isAnyServing = connected.some(({ serving }) => serving);
   return {
     pid,
-    isObserved: inside?.pids.includes(pid) ?? false,
+    // The primary of a cluster has no requests.
+    isObserved: connected.some((one) => one.pid === pid && (one.serving || !isAnyServing)),
     run: main.run,
     queued: main.queued,
     cores: others.reduce((sum, { run }) => sum + run, main.run),
     ...{ rssMb, openFiles },
+  };
+}
+
+/** Describes a window without a request of processes that are seen from inside. */
+function describeUnseenRequests(
+  { load, outside }: Observation,
+  connected: readonly ConnectedProcess[],
+): Judgement {
+  const serving = connected.find((one) => one.serving);
+  const [{ pid }] = [serving ?? connected[0] ?? { pid: 0 }];
+  const during = `in ${time(load.durationMs)}`;
+  const main = outside?.processes.find((one) => one.pid === pid)?.main;
+  const sentence = serving
+    ? `cannot tell: process ${pid} has not answered ${during}: its event loop is blocked${main ? ` (its main thread is on a core ${share(main.run)} of the time)` : ''}.`
+    : `no limit is seen: no request came to the main thread of process ${pid} ${during}; those that worker threads serve are not seen.`;
+  const status = serving ? 'cannot-tell' : 'no-limit';
+  return {
+    verdict: { limit: null, status, sentence, arithmetic: [], alsoLimiting: [] },
+    ...{ remedy: null, confirmation: null, population: [], evidence: [] },
   };
 }
 

@@ -137,10 +137,15 @@ class Watch {
       this.#lastLimit = limit;
       if (until) this.#beginPeriod();
       else if (fromMs) yield await this.#reportFrom(fromMs.reason, fromMs.ms, nowMs);
-      this.#lastFromMs = this.#stepFromMs;
-      this.#stepFromMs = performance.now();
+      else this.#beginStep();
       await this.#processes.update();
     }
+  }
+
+  /** Begins another window of the same period. */
+  #beginStep(): void {
+    this.#lastFromMs = this.#stepFromMs;
+    this.#stepFromMs = performance.now();
   }
 
   /** Finds the window to report on, by what its last step said; `null` if there is nothing to report yet. */
@@ -175,8 +180,8 @@ class Watch {
   #report(block: Observation): WindowReport {
     const profile = isWorthProfile(block) ? this.#profile : null;
     const waits = this.#areWaitsOf(block) ? (this.#waits?.observed ?? null) : null;
-    const { heapExhaustions } = this.#settings.hub;
-    return reportWindow(block, this.#memory, heapExhaustions, { profile, waits });
+    const { heapExhaustions, processes } = this.#settings.hub;
+    return reportWindow(block, this.#memory, heapExhaustions, { profile, waits }, processes);
   }
 
   /** Whether the waits were observed under about the load of a window. */
@@ -190,6 +195,8 @@ class Watch {
   async #reportFrom(reason: WatchReason, fromMs: number, toMs: number): Promise<WatchReport> {
     const block = this.#period.observe(fromMs, toMs);
     const { hub } = this.#settings;
+    // The next window begins where this one ends.
+    this.#beginPeriod();
     // The processes refuse either soon after another one.
     if (isWorthProfile(block)) {
       const profile = await takeProfile(hub, WATCH_DEFAULTS.profileMs);
@@ -220,7 +227,6 @@ class Watch {
     const isOther = reason === 'interval' && limit !== this.#reportedLimit;
     this.#isReported = true;
     this.#lastLimit = this.#reportedLimit = limit;
-    if (reason !== 'ended') this.#beginPeriod();
     const cannotSee = [...gaps, ...this.#listGaps(reason, report)];
     return {
       schemaVersion: 1,

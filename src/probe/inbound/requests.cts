@@ -1,5 +1,5 @@
 import type { Counters } from '../protocol.cjs';
-import { nextTick, now } from '../runtime/clock.cjs';
+import { every, nextTick, now } from '../runtime/clock.cjs';
 import {
   type InboundMessage,
   subscribeFinish,
@@ -13,6 +13,10 @@ import { type Route, Routes } from './routes.cjs';
 type Response = InboundMessage['response'];
 
 const MIN_ERROR_STATUS = 400;
+/** Interval at which requests are looked for that were aborted: by so much their times may be too long. */
+const SWEEP_MS = 25;
+/** Maximum number of open requests that are looked through so often. */
+const MAX_SWEPT = 500;
 
 interface OpenRequest {
   route: Route;
@@ -48,6 +52,7 @@ export class Requests {
   #running: OpenRequest | null = null;
   #runningSince = 0;
   #isDrainQueued = false;
+  #sweeping: NodeJS.Timeout | null = null;
 
   constructor(portFilter: PortFilter, onBlocked: OnBlocked) {
     this.#portFilter = portFilter;
@@ -60,6 +65,8 @@ export class Requests {
     this.#isObserving = on;
     this.#running = null;
     this.#open.clear();
+    clearInterval(this.#sweeping ?? undefined);
+    this.#sweeping = null;
     if (on) subscribeFinish(this.#onFinish);
     else unsubscribeFinish(this.#onFinish);
     this.#updateSubscription();
@@ -74,6 +81,15 @@ export class Requests {
     unsubscribeStart(this.#onStart);
     if (this.#isObserving || this.#spinMs > 0) subscribeStart(this.#onStart);
   }
+
+  /** Finds requests that were aborted while some are open, as nothing tells when that happens. */
+  readonly #sweepOften = () => {
+    // With more, the next sample does it.
+    if (this.#open.size <= MAX_SWEPT) this.sweep(now());
+    if (this.#open.size > 0) return;
+    clearInterval(this.#sweeping ?? undefined);
+    this.#sweeping = null;
+  };
 
   /** Updates the integral, and removes requests that were aborted without an event. */
   sweep(at: number): void {
@@ -114,6 +130,7 @@ export class Requests {
     if (this.#open.size === 1) for (const one of this.#open.values()) one.isAlone = false;
     const exchange = { route, startedAt: at, isAlone: this.#open.size === 0 };
     this.#open.set(response, exchange);
+    this.#sweeping ??= every(SWEEP_MS, this.#sweepOften);
     this.counters.begun++;
     this.#running = exchange;
     this.#runningSince = at;

@@ -191,6 +191,40 @@ describe('explain --watch', { skip, concurrency: 3 }, () => {
     });
   });
 
+  test('says that no request came, and ends if nobody reads on', async () => {
+    await withService({}, async ({ child }) => {
+      const watch = startWatch(child.pid, ['--interval', '1s']);
+      const { verdict, processes } = await watch.report();
+      assert.equal(verdict.status, 'no-limit');
+      assert.match(verdict.sentence, /no request came to the main thread of process \d+ in 1\.0/);
+      assert.equal(processes[0].isObserved, true);
+      watch.child.stdout.destroy();
+      assert.deepEqual(await watch.exited, [0, null]);
+      assert.equal(watch.errors(), '');
+    });
+  });
+
+  test('counts the time of a request until its client gives it up', async () => {
+    await withService({}, async ({ child, port }) => {
+      child.send({ delayMs: 60_000 });
+      const watch = startWatch(child.pid, ['--interval', '1s']);
+      await watch.report();
+      const stop = new AbortController();
+      const giveUp = async () => {
+        while (!stop.signal.aborted) {
+          const signal = AbortSignal.timeout(20);
+          await fetch(`http://127.0.0.1:${port}/wait`, { signal }).catch(() => {});
+        }
+      };
+      const given = Promise.all([giveUp(), giveUp()]);
+      const { traffic } = await watch.report((report) => report.traffic?.abortedShare > 0.9);
+      assert.ok(traffic.responseMs.p50 < 200, JSON.stringify(traffic));
+      stop.abort();
+      await given;
+      await end(watch.child);
+    });
+  });
+
   test('sees the workers of a cluster, each with a channel of its own', async () => {
     await withService({ env: { WORKERS: '2' } }, async (service) => {
       await driving(service, '/busy', 8, async () => {

@@ -26,7 +26,11 @@ export const DEGRADES_OVER_TIME = {
   savesLoopTime: true,
   mattersAtSustainedRate: true,
   causingFunction: 'most expensive under load',
+  causedByObjects: 'kept',
 } satisfies Limit;
+
+/** What to do where it is not known what grows. */
+export const FIND_ADDED = 'find what each request adds to: a list, listeners, routes';
 
 /** Minimum ratio of the cost per request in the last blocks to that in the first. */
 const MIN_COST_GROWTH = 1.3; // Source: judgment: a machine drifts by less
@@ -111,8 +115,7 @@ function detectDegradesOverTime(
       },
     },
     remedy: {
-      change:
-        'find what each request adds to: a list, listeners, routes; until then a restart helps for a while',
+      change: `${FIND_ADDED}; until then a restart helps for a while`,
       predictedThroughput: afterRestart
         ? scale(predictWithoutGrowth(first, last, afterRestart), throughput)
         : { low: throughput * ratio * 0.9, high: throughput * recoveryFactor * 1.3 },

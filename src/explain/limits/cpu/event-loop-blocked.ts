@@ -1,4 +1,4 @@
-import { count, rate, share, time } from '../../../format/units.js';
+import { count, plural, rate, share, time } from '../../../format/units.js';
 import type { Interval } from '../../../statistics/types.js';
 import { predictBusyLoop } from '../../hypotheses/event-loop/busy-loop.js';
 import { computeGarbageShare, SATURATED } from '../../hypotheses/event-loop/loop-capacity.js';
@@ -64,7 +64,7 @@ function detectEventLoopBlocked(metrics: Metrics): Detected {
     limit,
     weight: Math.min(1, 0.5 + stalls.share),
     ...(saturated && { causeOf: 'event-loop-cpu' as const }),
-    sentence: `the event loop is blocked: ${count(stalls.count)} callbacks ran for up to ${time(stalls.longestMs)}, ${share(stalls.share)} of the time in total${by ? `; ${by.cause === NOT_A_REQUEST ? 'the cause is not a request but a timer or another event' : `the cause is ${by.cause}`}` : ''}.`,
+    sentence: `the event loop is blocked: ${plural(Math.round(stalls.count), 'callback')} ran for up to ${time(stalls.longestMs)}, ${share(stalls.share)} of the time in total${by ? `; ${by.cause === NOT_A_REQUEST ? 'the cause is not a request but a timer or another event' : `the cause is ${by.cause}`}` : ''}.`,
     arithmetic: [
       `all ${count(metrics.maxConcurrency)} requests wait meanwhile; one that arrives at any time waits ${time(stalls.residualMs)} for it on average (sum of squares / 2 x time)`,
       `without it: ${rate(throughput)} req/s / (1 - ${share(part)})`,

@@ -61,7 +61,8 @@ export function buildProbeView(
     heap: buildHeapView(windows),
     poolMs: buildPoolView(of('poolSamples'), of('poolMs'), findLongest(windows, 'poolMs')),
     stalls: {
-      share: share(of('stallMs')),
+      // A callback that began before the window counts where it ends.
+      share: Math.min(1, share(of('stallMs'))),
       count: of('stalls'),
       longestMs: findLongest(windows, 'stallMs'),
       residualMs: share(of('stallSquaredMs')) / 2,

@@ -63,8 +63,8 @@ describe('heap snapshots', () => {
     assert.deepEqual([name, objectsPerRequest], ['Session', 2]);
     assert.deepEqual(retainedBy, ['Map.table', 'sessions in /srv/store.js']);
     assert.deepEqual(subject.done, [
-      ...['restart', 'load 400', 'inlining false', 'heapSnapshot', 'liveAllocations'],
-      ...['load 400', 'liveAllocations', 'heapSnapshot'],
+      ...['restart', 'load 150', 'inlining false', 'heapSnapshot', 'liveAllocations'],
+      ...['load 150', 'liveAllocations', 'heapSnapshot'],
     ]);
     assert.ok(!existsSync(dirname(subject.files[0])));
   });
