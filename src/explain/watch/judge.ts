@@ -92,7 +92,10 @@ function describeConfirmation(chosen: Hypothesis): string {
   const name = candidates.find((one) => !needsFlag(one)) ?? candidates[0] ?? null;
   const predicted = name === null ? undefined : own.get(name);
   if (name === null || predicted === undefined) {
-    return `no experiment here predicts it alone: the change itself would confirm it (${text.remedy.replace(/\.$/, '')})`;
+    return (
+      text.confirm ??
+      'no experiment predicts it alone: make the change in one instance, and compare'
+    );
   }
   const flag = needsFlag(name) ? ' --allow-dependency-experiments' : '';
   return `the experiment '${EXPERIMENT_LABELS[name]}' of millrace explain${flag} -- COMMAND, on a server that is not in production: predicted ${factor(predicted)}`;
