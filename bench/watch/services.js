@@ -49,21 +49,39 @@ function keepHeaders(flags) {
   return kept;
 }
 
+/** What keeps a loop busy. */
+const LOOP_CAUSES = [
+  ...['gc-young', 'gc-old', 'compression', 'logging', 'idle-work', 'many-writes'],
+  ...[
+    'tls-handshake',
+    'connection-churn',
+    'accept-rate',
+    'degrades-over-time',
+    'event-loop-blocked',
+  ],
+];
+
 /** Whether other programs, which are not part of the case, take what the service needs: then that is its limit. */
 function isOfMachine({ verdict }) {
   return ['noisy-machine', 'shared-cores'].includes(verdict.limit);
 }
 
+/** Whether the busy loop is named where the case is about what keeps it busy: true, and less specific. */
+function isBroader({ verdict: { limit } }, expected) {
+  return limit === 'event-loop-cpu' && expected.some((one) => LOOP_CAUSES.includes(one));
+}
+
 function judge(report, expected, partly) {
   if (!report) return { judged: 'failed', found: 'none', expected, sentence: 'no report' };
   const { limit, status, sentence } = report.verdict;
+  const isHidden = limit === null && expected.every((one) => report.notObserved.includes(one));
   const isOfClients = expected.some((one) => OF_CLIENTS.includes(one));
   const isRight = expected.includes(limit) || (status === 'no-limit' && isOfClients);
   const judged = isRight
     ? 'right'
-    : partly.includes(limit)
+    : partly.includes(limit) || isBroader(report, expected)
       ? 'partly'
-      : limit === null && status === 'cannot-tell'
+      : isHidden || (limit === null && status === 'cannot-tell')
         ? 'open'
         : isOfMachine(report)
           ? 'machine'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Files that the command line has open at most, with its modules and without connections. */
-const MIN_FILES = 64;
+const MIN_FILES = 80;
 
 /** Says that the limit of open files is too low for any command; `null` if it is not. */
 export function describeFewFiles(): string | null {

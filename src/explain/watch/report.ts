@@ -72,7 +72,7 @@ export function reportWindow(
     hot: profile ? listHotFunctions(profile) : [],
     routes: listRoutes(block),
     processes: (block.outside?.processes ?? []).map((one) => describeProcess(one, connected)),
-    notObserved: listNotObserved(block),
+    notObserved: listNotObserved(block, memory),
   };
 }
 
@@ -218,9 +218,10 @@ function describeOutside({ outside }: Observation): Judgement {
 }
 
 /** Lists the limits that a window cannot show. */
-function listNotObserved({ inside }: Observation): LimitId[] {
-  const limits: Limit[] = Object.values(LIMITS);
-  return limits
-    .filter(({ needsOwnLoad }) => !inside || needsOwnLoad !== undefined)
+function listNotObserved({ inside }: Observation, { retained }: WatchMemory): LimitId[] {
+  const isHidden = ({ id, needsOwnLoad }: Limit) =>
+    !inside || needsOwnLoad !== undefined || (id === 'memory-growth' && retained === null);
+  return Object.values(LIMITS)
+    .filter(isHidden)
     .map(({ id }) => id);
 }

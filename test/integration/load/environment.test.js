@@ -165,7 +165,7 @@ describe('few descriptors', { ...TIMEOUT, skip: process.platform !== 'linux' }, 
       ['report', file],
       ['report', file, '--markdown', '-'],
     ]) {
-      const { code, stdout, stderr } = await millrace(args, { via: limited(64) });
+      const { code, stdout, stderr } = await millrace(args, { via: limited(80) });
       assert.equal(code, 0, `${args.join(' ')}: ${stderr}`);
       assert.match(stdout, /throughput/i);
     }

@@ -1,4 +1,4 @@
-import { count, rate, share, time } from '../../../format/units.js';
+import { count, plural, rate, share, time } from '../../../format/units.js';
 import type { Interval } from '../../../statistics/types.js';
 import { buildLoopEvidence, SATURATED } from '../../hypotheses/event-loop/loop-capacity.js';
 import {
@@ -135,6 +135,8 @@ function detectSerialized(metrics: Metrics): Detected {
     return { limit, why: `${why}: they queue there` };
   }
   const { change, ...admission } = describeAdmission(metrics, permits, atThreads);
+  const unclear = admission.isLocated ? null : describeUnclear(metrics, permits);
+  if (unclear) return { limit, why: unclear };
   return {
     limit,
     ...admission,
@@ -155,6 +157,21 @@ function detectSerialized(metrics: Metrics): Detected {
     },
     remedy: { change, predictedThroughput: null, nextLimit: null },
   };
+}
+
+/** Requests in flight per connection from which on they wait for each other's responses in HTTP/1.1. */
+const MIN_SHARING = 2;
+
+/** Describes why a watch cannot tell whether requests are admitted a few at a time, as it makes no experiment; otherwise `null`. */
+function describeUnclear({ isWatched, base, inFlight }: Metrics, permits: number): string | null {
+  if (!isWatched) return null;
+  if (permits >= MANY_PERMITS) {
+    return `about ${permits.toFixed(1)} requests are served at a time: whether more of them would be is not known`;
+  }
+  const { connections } = base.load.plan;
+  return inFlight >= MIN_SHARING * Math.max(1, connections)
+    ? `${count(inFlight)} requests share ${plural(connections, 'connection')}, and may wait for each other's responses`
+    : null;
 }
 
 /** What admits the requests, as far as it is known. */
