@@ -1,9 +1,10 @@
-import { plural, share, time } from '../../format/units.js';
+import { bytes, plural, share, time } from '../../format/units.js';
 import type { Hello } from '../../probe/protocol.cjs';
 import { formatWaitPlace } from '../conclusion/waits.js';
 import { SATURATED } from '../hypotheses/event-loop/loop-capacity.js';
 import type { History } from '../hypotheses/history.js';
 import type { LimitId } from '../limit-ids.js';
+import { FIND_LEAK } from '../limits/cpu/memory-growth.js';
 import type { Limit } from '../limits/limit.js';
 import { LIMITS } from '../limits/limits.js';
 import { deriveMetrics } from '../metrics/derive.js';
@@ -58,7 +59,7 @@ export function reportWindow(
         memory.growing,
       )
     : connected.length > 0
-      ? describeUnseenRequests(block, connected)
+      ? (describeExhaustion(exhausted) ?? describeUnseenRequests(block, connected))
       : describeOutside(block);
   const { remedy } = judgement;
   const { limit } = judgement.verdict;
@@ -169,6 +170,22 @@ function describeProcess(
   };
 }
 
+/** Describes a window without a request after a process has ended with a full heap; `null` if none has. */
+function describeExhaustion([first]: readonly HeapExhaustion[]): Judgement | null {
+  if (!first) return null;
+  const { pid, heapUsedMb, heapLimitMb } = first;
+  const { text }: Limit = LIMITS['memory-growth'];
+  const sentence = `memory grows: process ${pid} has ended with ${bytes(heapUsedMb * 1e6)} in a heap of ${bytes(heapLimitMb * 1e6)}, and no request was seen since.`;
+  return {
+    verdict: {
+      ...{ limit: 'memory-growth', status: 'likely', sentence },
+      ...{ arithmetic: [], alsoLimiting: [] },
+    },
+    ...{ remedy: FIND_LEAK, confirmation: text.confirm ?? null },
+    ...{ population: [], evidence: [] },
+  };
+}
+
 /** Describes a window without a request of processes that are seen from inside. */
 function describeUnseenRequests(
   { load, outside }: Observation,
@@ -180,7 +197,7 @@ function describeUnseenRequests(
   const main = outside?.processes.find((one) => one.pid === pid)?.main;
   const sentence = serving
     ? `cannot tell: process ${pid} has not answered ${during}: its event loop is blocked${main ? ` (its main thread is on a core ${share(main.run)} of the time)` : ''}.`
-    : `no limit is seen: no request came to the main thread of process ${pid} ${during}; those that worker threads serve are not seen.`;
+    : `no limit is seen: no request came to node:http or node:http2 in process ${pid} ${during}; what worker threads and servers of node:net answer is not seen.`;
   const status = serving ? 'cannot-tell' : 'no-limit';
   return {
     verdict: { limit: null, status, sentence, arithmetic: [], alsoLimiting: [] },

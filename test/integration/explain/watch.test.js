@@ -196,7 +196,10 @@ describe('explain --watch', { skip, concurrency: 3 }, () => {
       const watch = startWatch(child.pid, ['--interval', '1s']);
       const { verdict, processes } = await watch.report();
       assert.equal(verdict.status, 'no-limit');
-      assert.match(verdict.sentence, /no request came to the main thread of process \d+ in 1\.0/);
+      assert.match(
+        verdict.sentence,
+        /no request came to node:http or node:http2 in process \d+ in 1\.0/,
+      );
       assert.equal(processes[0].isObserved, true);
       watch.child.stdout.destroy();
       assert.deepEqual(await watch.exited, [0, null]);

@@ -38,6 +38,8 @@ export const EVENT_LOOP_BLOCKED = {
 
 /** Minimum share of the time that is blocked: with less, fewer than one request in a hundred waits for it. */
 const MIN_STALLED_SHARE = 0.01;
+/** Minimum number of stalls that take a small part of the time: a single one may be chance. */
+const MIN_STALLS = 1.5;
 
 function detectEventLoopBlocked(metrics: Metrics): Detected {
   const { base, loop, throughput, responseMs } = metrics;
@@ -47,7 +49,9 @@ function detectEventLoopBlocked(metrics: Metrics): Detected {
   const rare = stalls.count / base.load.durationMs < (0.2 * throughput) / 1000;
   const matters =
     stalls.share >= 0.12 ||
-    (stalls.share >= MIN_STALLED_SHARE && stalls.residualMs > 0.3 * responseMs);
+    (stalls.count >= MIN_STALLS &&
+      stalls.share >= MIN_STALLED_SHARE &&
+      stalls.residualMs > 0.3 * responseMs);
   if (stalls.count === 0 || !matters || !rare) {
     const why =
       stalls.count === 0
