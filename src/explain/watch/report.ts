@@ -58,7 +58,7 @@ export function reportWindow(
         waits,
         memory.growing,
       )
-    : connected.length > 0
+    : areAllConnected(block, connected)
       ? (describeExhaustion(exhausted) ?? describeUnseenRequests(block, connected))
       : describeOutside(block);
   const { remedy } = judgement;
@@ -168,6 +168,19 @@ function describeProcess(
     cores: others.reduce((sum, { run }) => sum + run, main.run),
     ...{ rssMb, openFiles },
   };
+}
+
+/** Share of a core from which on a process may serve requests. */
+const MIN_SERVING_RUN = 0.05;
+
+/** Whether no process does much that is not seen from inside, as a worker of a cluster that lives for a moment. */
+function areAllConnected(
+  { outside }: Observation,
+  connected: readonly ConnectedProcess[],
+): boolean {
+  const pids = new Set(connected.map(({ pid }) => pid));
+  const others = (outside?.processes ?? []).filter(({ pid }) => !pids.has(pid));
+  return pids.size > 0 && others.every(({ main }) => main.run < MIN_SERVING_RUN);
 }
 
 /** Describes a window without a request after a process has ended with a full heap; `null` if none has. */
