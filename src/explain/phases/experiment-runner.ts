@@ -395,8 +395,10 @@ export class ExperimentRunner {
     const tried = new Set<Experiment>();
     const untried = () => this.#rankRestartExperiments().filter((it) => !tried.has(it));
     for (;;) {
-      const laterMs =
-        this.#computeReferenceMs() + this.#computeFunctionsMs() + this.#computeComparisonMs();
+      // A restart confirms that the cost of a request grows; what grows is second to that.
+      const isFirst = this.#decide().chosen?.limit === 'degrades-over-time';
+      const sampledMs = isFirst ? 0 : this.#computeFunctionsMs() + this.#computeComparisonMs();
+      const laterMs = this.#computeReferenceMs() + sampledMs;
       const leftMs = this.#budget.leftMs - laterMs;
       const [experiment] = orderByServer(
         selectWithinTime(untried(), leftMs, (it) => this.#estimateRestartsMs([it])),
