@@ -288,9 +288,8 @@ function describeOpenRivals(
 ): string[] {
   if (!chosen) return [];
   const made = new Set(experiments.map(({ name }) => name));
-  const untold = rivals.filter((rival) => findTellingExperiments(chosen, rival).length === 0);
-  const told = rivals.filter((rival) => !untold.includes(rival));
-  const lines = told.flatMap((rival) => {
+  const untold: LimitId[] = [];
+  const lines = rivals.flatMap((rival) => {
     const whether = `whether the limit is ${rival.limit} instead`;
     const telling = findTellingExperiments(chosen, rival);
     const [open] = telling.filter(({ name }) => !made.has(name));
@@ -301,13 +300,15 @@ function describeOpenRivals(
       ];
     }
     const [unsure] = telling;
-    if (!unsure) return [];
-    const name = EXPERIMENT_LABELS[unsure.name];
-    return [`${whether}: '${name}' varied too much to tell; give it more time (--budget)`];
+    if (unsure) {
+      const name = EXPERIMENT_LABELS[unsure.name];
+      return [`${whether}: '${name}' varied too much to tell; give it more time (--budget)`];
+    }
+    untold.push(rival.limit);
+    return [];
   });
   if (untold.length === 0) return lines;
-  const names = untold.map(({ limit }) => limit).join(' or ');
-  const open = `whether the limit is ${names} instead: no experiment here tells`;
+  const open = `whether the limit is ${untold.join(' or ')} instead: no experiment here tells`;
   const them = untold.length === 1 ? 'the two' : 'them';
   return [...lines, `${open} ${them} apart; ${describeOwnChange(chosen.limit)}`];
 }

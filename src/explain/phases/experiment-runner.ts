@@ -62,6 +62,8 @@ import { computeObservedBlock, observeWaits } from './waits.js';
 
 /** Why an experiment was not made. */
 const NO_TIME = 'no time left; give it more time (--budget)';
+/** Time in which a new server receives its first requests, and in which the one before it ends. */
+const [FIRST_REQUESTS_MS, STOP_MS] = [400, 500];
 /** Maximum number of rounds of live experiments. */
 const MAX_ROUNDS = 5;
 
@@ -316,11 +318,17 @@ export class ExperimentRunner {
       this.recordSkipped(`the CPU time of inlined functions: ${NO_TIME}`);
     if (samplingMs + profileMs === 0) return;
     // A heap that has grown makes every command slow.
-    if (comparisonMs > 0) await this.#subject.restart();
+    if (comparisonMs > 0) await this.#startAnew();
     await withoutInlining(this.#subject, async () => {
       if (profileMs > 0) await this.#profileAgain();
       if (samplingMs > 0) await this.#sampleAllocations();
     });
+  }
+
+  /** Restarts the server. Commands reach a process that has served requests. */
+  async #startAnew(): Promise<void> {
+    await this.#subject.restart();
+    await this.#subject.runBlock({ settleMs: 0, measureMs: FIRST_REQUESTS_MS });
   }
 
   /** Time that `sampleFunctions` takes, with that of its samples. */
@@ -329,7 +337,8 @@ export class ExperimentRunner {
       (this.#isAllocationSampled() ? ALLOCATIONS_MS : 0),
   ): number {
     if (samplesMs === 0) return 0;
-    const restartMs = this.#computeComparisonMs() > 0 ? this.#subject.startMs + 500 : 0;
+    const restartMs =
+      this.#computeComparisonMs() > 0 ? this.#subject.startMs + STOP_MS + FIRST_REQUESTS_MS : 0;
     return restartMs + WITHOUT_INLINING_MS + samplesMs;
   }
 

@@ -18,6 +18,7 @@ import type { Metrics } from '../metrics/types.js';
 import type { ObservedWaits } from '../waits/waits-graph.js';
 import type { WatchMemory } from './memory.js';
 import type { WatchReport } from './result.js';
+import type { Until } from './until.js';
 
 /** What a window says about the limit. */
 export type Judgement = Pick<
@@ -106,16 +107,16 @@ function needsFlag(name: ExperimentName): boolean {
   return DEPENDENCY_EXPERIMENTS.some((experiment) => experiment.name === name);
 }
 
-/** Says of a window that was waited for that its mean shows no limit: what the condition is about may be of a few requests. */
+/**
+ * Judges a window that was waited for. That nothing limits the service is said of the mean, and a condition on response
+ * times or errors may be fulfilled by a few requests.
+ */
 export function judgeCondition(
   verdict: Judgement['verdict'],
-  condition: string,
+  { text, isOfRate }: Until,
 ): Judgement['verdict'] {
-  if (verdict.status !== 'no-limit') return verdict;
-  const sentence = verdict.sentence.replace(
-    /^nothing limits the service: it answers/,
-    `cannot tell why ${condition}: on average nothing limits the service, which answers`,
-  );
+  if (verdict.status !== 'no-limit' || isOfRate) return verdict;
+  const sentence = `cannot tell why ${text}, as on average ${verdict.sentence}`;
   return { ...verdict, status: 'cannot-tell', sentence };
 }
 

@@ -111,6 +111,15 @@ export function isWorthWaits({ load, inside }: Observation): boolean {
   return inside.inFlight - onLoop >= 0.5 * load.meanInFlight;
 }
 
+/** Maximum ratio of the requests in handlers of a window to those while waits were observed, either way. */
+const MAX_LOAD_RATIO = 2;
+
+/** Whether about as many requests were in handlers in a window as at another time. */
+export function isSimilarLoad({ inside }: Observation, inHandlers: number): boolean {
+  const ratio = (inside?.inFlight ?? 0) / Math.max(1e-9, inHandlers);
+  return ratio <= MAX_LOAD_RATIO && ratio >= 1 / MAX_LOAD_RATIO;
+}
+
 /** Minimum number of requests in flight whose waits are observed. */
 const MIN_IN_FLIGHT = 0.05;
 

@@ -17,7 +17,13 @@ import { WatchMemory } from './memory.js';
 import type { WatchOptions } from './options.js';
 import { WatchPeriod } from './period.js';
 import { WatchedProcesses } from './processes.js';
-import { isWorthProfile, isWorthWaits, reportWindow, type WindowReport } from './report.js';
+import {
+  isSimilarLoad,
+  isWorthProfile,
+  isWorthWaits,
+  reportWindow,
+  type WindowReport,
+} from './report.js';
 import type { WatchReason, WatchReport } from './result.js';
 import { parseUntil, type Until } from './until.js';
 
@@ -129,7 +135,7 @@ class Watch {
       const value = until?.findValue(step.load) ?? null;
       if (until && value !== null) {
         const report = await this.#reportFrom('condition', this.#stepFromMs, nowMs);
-        const verdict = judgeCondition(report.verdict, until.text);
+        const verdict = judgeCondition(report.verdict, until);
         yield { ...report, verdict, condition: { condition: until.text, value } };
         return;
       }
@@ -186,9 +192,9 @@ class Watch {
 
   /** Whether the waits were observed under about the load of a window. */
   #areWaitsOf(block: Observation): boolean {
-    if (!this.#waits || !isWorthWaits(block)) return false;
-    const ratio = (block.inside?.inFlight ?? 0) / Math.max(1e-9, this.#waits.inHandlers);
-    return ratio <= MAX_LOAD_RATIO && ratio >= 1 / MAX_LOAD_RATIO;
+    return (
+      this.#waits !== null && isWorthWaits(block) && isSimilarLoad(block, this.#waits.inHandlers)
+    );
   }
 
   /** Reports on a window, with what the time after it shows of the code: where its loop is busy, and where requests wait if the load is still the same. */
@@ -202,8 +208,9 @@ class Watch {
       const profile = await takeProfile(hub, WATCH_DEFAULTS.profileMs);
       if (profile) this.#profile = analyzeProfile(profile.raw);
     }
-    if (isWorthWaits(block)) await this.#observeWaits();
-    const isOver = isWorthWaits(block) && this.#waits !== null && !this.#areWaitsOf(block);
+    const isWorth = isWorthWaits(block);
+    if (isWorth) await this.#observeWaits();
+    const isOver = isWorth && this.#waits !== null && !this.#areWaitsOf(block);
     return this.#publish(reason, this.#report(block), isOver ? [WAITS_OVER] : []);
   }
 
@@ -262,9 +269,6 @@ class Watch {
     this.#period.stop();
   }
 }
-
-/** Maximum ratio of the requests in handlers of a window to those while waits were observed, either way. */
-const MAX_LOAD_RATIO = 2;
 
 const WAITS_OVER =
   'what the requests waited for: when that was observed, after the window, the load was another one';

@@ -6,6 +6,8 @@ import type { LoadResult } from '../../load/result.js';
 export interface Until {
   /** As the user wrote it. */
   text: string;
+  /** Whether it is about the rate of requests, which clients decide. */
+  isOfRate: boolean;
   /** Returns the value that fulfils the condition; `null` if it does not hold, or there is no response. */
   findValue(load: LoadResult): number | null;
 }
@@ -31,6 +33,7 @@ export function parseUntil(text: string, option: string): Until {
   const condition = readCondition(holds, text, option);
   return {
     text: text.trim(),
+    isOfRate: isRate,
     findValue(load) {
       const value = condition.measured(load);
       if (value === null) return null;

@@ -40,6 +40,17 @@ function at(functionName, url = '', lineNumber = 0, columnNumber = 0) {
 
 const handler = at('handler', 'file:///app/server.js', 9);
 
+test('the time of the profiler itself is no part, and a name of any length is shortened', () => {
+  const long = at('n'.repeat(3000), 'file:///app/server.js', 9);
+  const recorded = profile([500, at('dispatch')], [10, long], [5, at('dispatch', '/app/bus.js')]);
+  const { graph, busy } = buildCpuGraph(/** @type {any} */ (recorded));
+  deepEqual(
+    graph.frames.map(({ name }) => name.length),
+    [120, 8],
+  );
+  deepEqual([graph.self, busy], [[10, 5], 1]);
+});
+
 test('the line at which most of the time of a path passes is found', () => {
   const recorded = profile([30, handler], [10, handler, at('stringify')]);
   const node = recorded.nodes.find(({ callFrame }) => callFrame === handler);

@@ -44,6 +44,7 @@ function createRunner({
   retained = null,
   answer = () => [null],
   processes = [],
+  canRestart = false,
 } = {}) {
   const heard = [];
   const subject = {
@@ -57,7 +58,12 @@ function createRunner({
     },
     options: {},
     responseCount: 0,
+    startMs: 100,
+    async restart() {
+      heard.push('restart');
+    },
     async runBlock({ measureMs }, { load, probe } = {}) {
+      if (canRestart) heard.push('load');
       const block = structuredClone(metrics.base);
       if (load?.pipelining === 1) block.throughput *= 4;
       else if (load?.connections > metrics.base.load.plan.connections) block.throughput *= 2;
@@ -72,7 +78,7 @@ function createRunner({
   const setting = {
     hasProbe: true,
     isNativeStack: false,
-    canRestart: false,
+    canRestart,
     canAddLoad: true,
     socketPath: null,
   };
@@ -242,6 +248,20 @@ describe('what requests allocate', () => {
     assert.match(
       runner.skippedExperiments.join(),
       /^what grows: heap snapshots are taken only of servers that millrace starts/,
+    );
+  });
+
+  test('is sampled on a new server, which has its first requests before it gets a command', async () => {
+    const { runner, heard } = createRunner({
+      metrics: buildHealthyMetrics(),
+      retained: { requests: 1000, beforeBytes: 0, afterBytes: 50e6 },
+      answer: () => [profile],
+      canRestart: true,
+    });
+    await runner.sampleFunctions();
+    assert.deepEqual(
+      heard.filter((what) => !/longer/.test(what)),
+      ['restart', 'load', 'inlining false', 'load', 'allocations', 'load', 'inlining true'],
     );
   });
 

@@ -1,5 +1,6 @@
 // Buckets, routes and profiles: what is computed from the data of a probe.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,6 +73,20 @@ describe('the analysis of the data of a probe', () => {
     assert.equal(maps.findOriginal({ file, line: 0, column: 0 }).line, 11);
     const added = { file, line: 0, column: 2 };
     assert.deepEqual(maps.findOriginal(added), added);
+  });
+
+  test('a source map that is a pipe, to which nobody writes, is none', {
+    skip: process.platform === 'win32',
+  }, () => {
+    const file = join(folder, 'piped.js');
+    writeFileSync(file, 'x\n//# sourceMappingURL=piped.map\n');
+    execFileSync('mkfifo', [join(folder, 'piped.map')]);
+    const code = `import { SourceMaps } from '#internal/explain/profile/source-maps.js';
+      console.log(new SourceMaps().findOriginal({ file: ${JSON.stringify(file)}, line: 0, column: 0 }).line);`;
+    const found = execFileSync(process.execPath, ['--input-type=module', '-e', code], {
+      ...{ encoding: 'utf8', timeout: 10_000 },
+    });
+    assert.equal(found, '0\n');
   });
 
   test('a profile yields shares, callers and places by source map', () => {

@@ -7,6 +7,7 @@ import { deriveMetrics } from '#internal/explain/metrics/derive.js';
 import { judgeCondition, judgeWindow } from '#internal/explain/watch/judge.js';
 import { findSteadyGrowth, WatchMemory } from '#internal/explain/watch/memory.js';
 import { buildObservedLoad, toDurations } from '#internal/explain/watch/observed-load.js';
+import { isSimilarLoad, reportWindow } from '#internal/explain/watch/report.js';
 import { parseUntil } from '#internal/explain/watch/until.js';
 import { findBucket } from '#internal/statistics/histogram.cjs';
 import { buildHealthyMetrics } from '../../fixtures/explain/metrics.js';
@@ -256,14 +257,89 @@ describe('limits in a watch', () => {
   test('a condition that a few requests fulfil is not called no limit', () => {
     const same = buildWindow({ ...quiet.inside, inFlight: 5, outbound: [] });
     const { verdict } = judgeWindow(toMetrics(same, same), HISTORY);
-    const { status, sentence } = judgeCondition(verdict, 'p99>50ms');
+    const slow = parseUntil('p99>50ms', 'until');
+    const { status, sentence } = judgeCondition(verdict, slow);
     assert.equal(status, 'cannot-tell');
-    assert.match(
-      sentence,
-      /^cannot tell why p99>50ms: on average nothing limits the service, which/,
-    );
+    assert.match(sentence, /^cannot tell why p99>50ms, as on average nothing limits the service/);
+    assert.equal(judgeCondition(verdict, parseUntil('rate<10', 'until')), verdict);
     const limited = { ...verdict, status: /** @type {const} */ ('likely') };
-    assert.equal(judgeCondition(limited, 'p99>50ms'), limited);
+    assert.equal(judgeCondition(limited, slow), limited);
+  });
+});
+
+describe('what several requests at a time tell', () => {
+  const judge = (permits, inFlight) => {
+    const window = buildWindow({ inFlight, handlerMs: inFlight, outbound: [] });
+    const alone = buildWindow({ ...quiet.inside, outbound: [] });
+    const metrics = toMetrics(window, alone);
+    const unloadedLatencyMs = (1000 * permits) / metrics.throughput;
+    const known = { ...metrics, unloadedLatencyMs, responseMs: 100 * unloadedLatencyMs };
+    const { hypotheses, ruledOut } = evaluateHypotheses(known, HISTORY);
+    return {
+      found: hypotheses.find(({ limit }) => limit === 'serialized'),
+      why: ruledOut.find(({ limit }) => limit === 'serialized')?.why,
+    };
+  };
+
+  test('one at a time is a lock, and many are no limit without an experiment', () => {
+    assert.ok(judge(1, 50).found);
+    assert.match(judge(4.1, 50).why, /^about 4\.1 requests are served at a time: whether more/);
+  });
+
+  test('of requests that share connections one may wait for the response of another', () => {
+    assert.match(judge(1, 200).why, /^200 requests share 50 connections, and may wait for each/);
+  });
+});
+
+describe('a window without a request', () => {
+  /** @param {Parameters<typeof reportWindow>[4]} connected */
+  const report = (connected, { run = 0, exhausted = [] } = {}) => {
+    const window = { ...buildWindow({}, busy(run)), inside: null };
+    const { verdict, processes } = reportWindow(
+      /** @type {any} */ (window),
+      new WatchMemory(),
+      exhausted,
+      { profile: null, waits: null },
+      connected,
+    );
+    return { ...verdict, isObserved: processes[0].isObserved };
+  };
+  const { pid } = PROCESS;
+
+  test('of a process that is not seen from inside says so', () => {
+    const { status, sentence, isObserved } = report([], { run: 0.9 });
+    assert.deepEqual([status, isObserved], ['cannot-tell', false]);
+    assert.match(sentence, /the requests are not seen, only the threads/);
+  });
+
+  test('of an idle process is no limit', () => {
+    const { status, sentence, isObserved } = report([{ pid, serving: false }]);
+    assert.deepEqual([status, isObserved], ['no-limit', true]);
+    assert.match(sentence, /^no limit is seen: no request came to node:http/);
+  });
+
+  test('of a process that served before is a blocked loop', () => {
+    const { status, sentence, isObserved } = report([{ pid, serving: true }], { run: 0.97 });
+    assert.deepEqual([status, isObserved], ['cannot-tell', true]);
+    assert.match(sentence, /its event loop is blocked \(its main thread is on a core 97 %/);
+  });
+
+  test('beside a busy process that is not seen says nothing of requests', () => {
+    const { sentence } = report([{ pid: pid + 1, serving: false }], { run: 0.4 });
+    assert.match(sentence, /the requests are not seen/);
+  });
+
+  test('after a process ended with a full heap names that', () => {
+    const exhausted = [{ pid: 9, heapUsedMb: 180, heapLimitMb: 190, requests: 1 }];
+    const { limit, status, sentence } = report([{ pid, serving: false }], { exhausted });
+    assert.deepEqual([limit, status], ['memory-growth', 'likely']);
+    assert.match(sentence, /process 9 has ended with 180 MB in a heap of 190 MB/);
+  });
+
+  test('waits count for a window under about the load under which they were observed', () => {
+    const window = buildWindow({ inFlight: 20 });
+    const fits = [5, 11, 20, 39, 41].filter((other) => isSimilarLoad(window, other));
+    assert.deepEqual(fits, [11, 20, 39]);
   });
 });
 

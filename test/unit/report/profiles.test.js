@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { Profile } from 'pprof-format';
 import { listProfileFiles } from '#internal/report/profiles/files.js';
+import { encodePprof } from '#internal/report/profiles/pprof.js';
 import { withGraphs } from '../../fixtures/explain/flame-graphs.js';
 
 const cpuProfile = { nodes: [], samples: [], timeDeltas: [] };
@@ -47,6 +48,18 @@ test('each graph has its files, and only what was measured', () => {
     ['waits.pb.gz'],
   );
   deepEqual(JSON.parse(files.get('cpu.cpuprofile')), cpuProfile);
+});
+
+test('pprof gets no characters that control a terminal', () => {
+  const frame = { name: 'a\u001b[2Jb\r\nc', place: '/srv/\u202ex.js:3', origin: 'application' };
+  /** @type {any} */
+  const graph = { unit: 'ms', frames: [frame], parents: [-1], frameOf: [0], self: [1] };
+  const { stringTable } = Profile.decode(gunzipSync(encodePprof(graph, new Date(0).toISOString())));
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+  deepEqual(
+    stringTable.strings.filter((text) => /[\x00-\x1f\u202e]/.test(text)),
+    [],
+  );
 });
 
 test('pprof reads the CPU time in nanoseconds, by functions of the sources', () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildAllocations } from '#internal/explain/allocations/allocations.js';
 import { nameObjects } from '#internal/explain/conclusion/objects.js';
+import { FIND_ADDED } from '#internal/explain/limits/cpu/degrades-over-time.js';
 import { FIND_LEAK } from '#internal/explain/limits/cpu/memory-growth.js';
 
 const frame = (functionName, url, lineNumber) => ({
@@ -56,6 +57,17 @@ test('the remedy names what allocates most', () => {
     'answer (/srv/app.js:7) and what it calls allocate 800 B of the 1.00 kB that a request allocates (80 %): fewer objects',
   );
   assert.equal(nameObjects('less', 'event-loop-cpu', found), 'less');
+  // What is allocated most is not what later requests go through.
+  const change = `${FIND_ADDED}; restart`;
+  assert.equal(nameObjects(change, 'degrades-over-time', found), change);
+  const grown = {
+    ...{ name: 'Array', objectsPerRequest: 1, bytesPerRequest: 64 },
+    ...{ retainedBy: ['listeners in bus.js:4'], allocatedAt: null },
+  };
+  assert.equal(
+    nameObjects(change, 'degrades-over-time', { ...found, growth: [grown] }),
+    '64 B per request of Array stay in listeners in bus.js:4: remove what is no longer needed; restart',
+  );
   assert.equal(nameObjects('less', 'gc-old', null), 'less');
 });
 

@@ -33,11 +33,12 @@ function drawConclusion({
   evidence = [],
   predictedThroughput = remedy.predictedThroughput,
   predictions = {},
+  rivals = [],
 }) {
   const named = { limit, weight: 1, sentence: 'it is.', arithmetic: [], evidence, predictions };
   named.remedy = { ...remedy, predictedThroughput, nextLimit };
   const chosen = limit === null ? null : named;
-  const none = { also: [], rivals: [], hiddenBy: null };
+  const none = { also: [], rivals, hiddenBy: null };
   const finding = { status: chosen ? 'likely' : 'cannot-tell', chosen, excluded, ...none };
   const found = {
     hypotheses: chosen ? [chosen] : [],
@@ -441,6 +442,18 @@ test('a likely limit without rivals says what would confirm it', () => {
   const larger = [{ ...more, name: 'max-sockets-x2' }];
   assert.match(of('outbound-pool', sockets, larger), /'max sockets x2' changed more than/);
   assert.equal(of(null), '');
+});
+
+test('the rivals that no experiment tells apart are one line', () => {
+  const rivals = ['gc-young', 'memory-growth'].map((limit) => ({ limit, predictions: {} }));
+  const lines = drawConclusion({ limit: 'noisy-machine', rivals }).cannotSee.filter((line) =>
+    line.startsWith('whether the limit is'),
+  );
+  assert.equal(lines.length, 1);
+  assert.match(
+    lines[0],
+    /^whether the limit is gc-young or memory-growth instead: no experiment here tells them apart; to confirm noisy-machine, run/,
+  );
 });
 
 test('an experiment excludes the limits of which it measured less than predicted, not more', () => {

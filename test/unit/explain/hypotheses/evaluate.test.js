@@ -332,6 +332,16 @@ describe('without synchronous waits and blocks of the loop', () => {
     assert.ok(low < 444 && high > 1500, `${low} ${high}`);
   });
 
+  test('a few long callbacks are a limit if requests wait for them, a single one is chance', () => {
+    const found = (share, count) =>
+      evaluate('event-loop-blocked', (metrics) => {
+        const stalls = { share, count, longestMs: 90, residualMs: 30, byCause: [] };
+        Object.assign(metrics.base.inside, { stalls });
+        metrics.responseMs = 50;
+      }).hypothesis !== undefined;
+    assert.deepEqual([found(0.05, 4), found(0.05, 1), found(0.005, 4)], [true, false, false]);
+  });
+
   test('the time of long callbacks is available for requests', () => {
     const { hypothesis } = evaluate('event-loop-blocked', (metrics) => {
       metrics.base.inside.stalls = {
