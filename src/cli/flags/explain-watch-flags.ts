@@ -26,7 +26,7 @@ const { toggle } = storeIn((flags: WatchFlags) => flags);
 
 export const WATCH_FLAGS: readonly Flag<WatchFlags>[] = [
   toggle('watch', 'watch', true, {
-    help: 'watch a service in production (--pid), without load',
+    help: 'watch --pid, started with --import millrace/observe',
     details:
       'Nothing is changed, and no load is made: only what clients send is looked at. A process is seen from inside if it was started with node --import millrace/observe. Ends with the service, or at Ctrl-C.',
   }),
