@@ -26,8 +26,8 @@ export async function investigate(
     await runner.repeatRemedy();
     await runner.measureProbeCost();
     await runner.runRestartExperiments();
-    await runner.sampleFunctions();
-    await runner.compareHeaps();
+    await runner.functions.sample();
+    await runner.functions.compareHeaps();
   } catch (error) {
     const ended = isServerGone(error) || subject.endReason !== null;
     if (!ended && error !== signal.reason) throw error;

@@ -68,14 +68,14 @@ export function findSkippedExperiments(
   const strong = hypotheses.filter(({ weight }) => weight >= MIN_WEIGHT);
   return rankExperiments(metrics, strong, all).flatMap(({ experiment, worth }) => {
     const why = experiment.findObstacle(setting, metrics);
-    return why !== null && worth > MIN_TOLD_WORTH
+    return why !== null && worth > MIN_REPORTED_WORTH
       ? [`${EXPERIMENT_LABELS[experiment.name]}: ${why}`]
       : [];
   });
 }
 
 /** Minimum worth of an experiment whose absence is told. */
-export const MIN_TOLD_WORTH = 0.2;
+export const MIN_REPORTED_WORTH = 0.2;
 
 /** Whether an experiment starts another server. */
 export function needsServer(experiment: Experiment, metrics: Metrics): boolean {

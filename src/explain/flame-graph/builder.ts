@@ -5,7 +5,6 @@ const MAX_NODES = 10_000;
 
 interface Node {
   frame: number;
-  parent: Node | null;
   self: number;
   total: number;
   readonly children: Map<number, Node>;
@@ -75,7 +74,7 @@ export class FlameGraphBuilder {
     const siblings = parent?.children ?? this.#roots;
     const known = siblings.get(frame);
     if (known) return known;
-    const node: Node = { frame, parent, self: 0, total: 0, children: new Map() };
+    const node: Node = { frame, self: 0, total: 0, children: new Map() };
     siblings.set(frame, node);
     this.#nodes.push(node);
     return node;

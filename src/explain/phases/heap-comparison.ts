@@ -60,7 +60,7 @@ export async function compareNewHeaps(
   if (pid === undefined) return 'no process of the new server has the probe';
   const heapBytes = Math.max(0, ...((await subject.hub?.command('collect', {})) ?? []));
   if (heapBytes > MAX_HEAP_BYTES) {
-    return `the heap has ${bytes(heapBytes)} after a start, and snapshots are taken up to ${bytes(MAX_HEAP_BYTES)}`;
+    return `a new server has a heap of ${bytes(heapBytes)}; snapshots are taken of at most ${bytes(MAX_HEAP_BYTES)}`;
   }
   let folder = '';
   try {
@@ -117,8 +117,12 @@ async function takeSnapshot(
   const info = await command(subject, 'heapSnapshot', { pid, file, ms: SNAPSHOT_TIMEOUT_MS });
   if (!info) throw new SnapshotError('the process has ended');
   const size = statSync(file, { throwIfNoEntry: false })?.size;
-  if (size === undefined) throw new SnapshotError('the process has files of its own');
-  if (size > MAX_FILE_BYTES) throw new SnapshotError(`it has ${bytes(size)}, which is too large`);
+  if (size === undefined)
+    throw new SnapshotError('the heap snapshot was written to another file system (a container?)');
+  if (size > MAX_FILE_BYTES)
+    throw new SnapshotError(
+      `the heap snapshot has ${bytes(size)}; at most ${bytes(MAX_FILE_BYTES)} are read`,
+    );
   return info;
 }
 

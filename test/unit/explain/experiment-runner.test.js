@@ -52,8 +52,11 @@ function createRunner({
       processes,
       async command(name, { on }) {
         heard.push(on === undefined ? name : `${name} ${on}`);
-        if (name === 'profile') return [{ pid: 7, profile: PROFILE }];
         return answer();
+      },
+      async commandEach(name) {
+        heard.push(name);
+        return [{ pid: 7, profile: PROFILE }];
       },
     },
     options: {},
@@ -237,8 +240,8 @@ describe('what requests allocate', () => {
 
   test('is sampled if memory grows, and heaps are not compared of a server that runs already', async () => {
     const { runner, heard } = createGrowing(50e6);
-    await runner.sampleFunctions();
-    await runner.compareHeaps();
+    await runner.functions.sample();
+    await runner.functions.compareHeaps();
     assert.deepEqual(
       heard.filter((what) => !/longer/.test(what)),
       ['inlining false', 'allocations', 'inlining true'],
@@ -258,7 +261,7 @@ describe('what requests allocate', () => {
       answer: () => [profile],
       canRestart: true,
     });
-    await runner.sampleFunctions();
+    await runner.functions.sample();
     assert.deepEqual(
       heard.filter((what) => !/longer/.test(what)),
       ['restart', 'load', 'inlining false', 'load', 'allocations', 'load', 'inlining true'],
@@ -267,8 +270,8 @@ describe('what requests allocate', () => {
 
   test('is not sampled if memory is no limit', async () => {
     const { runner } = createGrowing(0);
-    await runner.sampleFunctions();
-    await runner.compareHeaps();
+    await runner.functions.sample();
+    await runner.functions.compareHeaps();
     assert.equal(runner.result().allocations, null);
     assert.deepEqual(runner.skippedExperiments, []);
   });
@@ -280,7 +283,7 @@ describe('what requests allocate', () => {
       [{ answer: () => Promise.reject(new Error('gone')) }, /^allocations: the probe failed: gone/],
     ]) {
       const { runner } = createGrowing(50e6, how);
-      await runner.sampleFunctions();
+      await runner.functions.sample();
       assert.equal(runner.result().allocations, null);
       assert.match(runner.skippedExperiments.join(), reason);
     }
@@ -347,7 +350,7 @@ describe('the CPU profile of a busy loop', () => {
     const onCpuProfile = (profile) => profiles.push(profile);
     const { runner, heard } = createRunner({ metrics, processes, onCpuProfile, ...how });
     await runner.takeProfile();
-    await runner.sampleFunctions();
+    await runner.functions.sample();
     return {
       ...{ profiles, skipped: runner.skippedExperiments.join() },
       heard: heard.filter((what) => !/longer/.test(what)),
