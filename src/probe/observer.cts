@@ -1,5 +1,6 @@
 import { DatabasePools } from './dependencies/database-pools.cjs';
 import { OutboundMemory } from './dependencies/outbound-memory.cjs';
+import { UndiciDispatches } from './dependencies/undici-dispatches.cjs';
 import { Cork } from './inbound/cork.cjs';
 import { Http2Streams } from './inbound/http2-streams.cjs';
 import { LoopStalls } from './inbound/loop-stalls.cjs';
@@ -34,6 +35,7 @@ export class ProbeObserver {
   readonly undiciPools: UndiciPools;
   readonly exchanges: TcpExchanges;
   readonly databasePools = new DatabasePools();
+  readonly dispatches = new UndiciDispatches();
   readonly memory: OutboundMemory;
   readonly cork = new Cork();
   readonly http2Streams = new Http2Streams();
@@ -50,7 +52,7 @@ export class ProbeObserver {
     );
     this.#stalls = new LoopStalls(this.requests, this.#collections, isSparing);
     this.clientRequests = new ClientRequests(this.#calls);
-    this.memory = new OutboundMemory(this.clientRequests.memory);
+    this.memory = new OutboundMemory(this.clientRequests.memory, this.dispatches);
     this.fetches = new Fetches(this.#calls);
     this.undiciPools = new UndiciPools(this.#calls);
     this.exchanges = new TcpExchanges(this.#calls);

@@ -1,96 +1,42 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { ignoreErrors, timers } from '../runtime/clock.cjs';
+import { timers } from '../runtime/clock.cjs';
 import { answerHandler, type Handler, recordHandler } from './dispatch-handlers.cjs';
 import { buildRequestKey, type RecordedResponses } from './recorded-responses.cjs';
+import { readSymbol } from './symbol-properties.cjs';
+import type {
+  DispatchCall,
+  DispatchInterceptor,
+  DispatchOptions,
+  UndiciDispatches,
+} from './undici-dispatches.cjs';
 
-const CONNECTED = 'undici:client:connected';
-
-interface DispatchOptions {
-  origin?: string | URL;
-  path: string;
-  method: string;
-  query?: Record<string, unknown>;
-  body?: unknown;
-  headers?: unknown;
-  upgrade?: unknown;
-  expectContinue?: boolean;
-}
-
-type Dispatch = (this: object, options: DispatchOptions, handler: Handler) => boolean;
-type Dispatcher = { dispatch: Dispatch };
-
-/**
- * Calls by `fetch` and undici that are answered from memory while there is one. Each copy of undici has a class whose
- * `dispatch` all calls pass; a connection reveals it.
- */
+/** Calls by `fetch` and undici that are answered from memory while there is one. */
 export class DispatchMemory {
+  readonly #dispatches: UndiciDispatches;
   #responses: RecordedResponses | null = null;
-  readonly #classes = new Map<Dispatcher, Dispatch | null>();
   /** Handlers of calls that went out: an agent passes them on to a pool, and that to a client. */
   readonly #passed = new WeakSet<Handler>();
 
-  constructor() {
-    // From the start: a service may open its connections before it serves.
-    subscribe(CONNECTED, this.#onConnected);
+  constructor(dispatches: UndiciDispatches) {
+    this.#dispatches = dispatches;
   }
 
   set responses(responses: RecordedResponses | null) {
     this.#responses = responses;
-    for (const dispatcher of this.#classes.keys()) {
-      if (responses === null) this.#restore(dispatcher);
-      else this.#patch(dispatcher);
+    this.#dispatches.intercept(this.#answerOrPass, responses !== null);
+  }
+
+  readonly #answerOrPass: DispatchInterceptor = (call, dispatch) => {
+    let passed: Handler | null = call.handler;
+    try {
+      passed = this.#decide(call);
+    } catch {
+      // The call goes out.
     }
-  }
-
-  /** Undoes all changes. */
-  restore(): void {
-    unsubscribe(CONNECTED, this.#onConnected);
-    this.responses = null;
-    this.#classes.clear();
-  }
-
-  readonly #onConnected = ignoreErrors((message: unknown) => {
-    const { socket } = message as { socket?: object };
-    const client = socket && readSymbol(socket, 'client');
-    const dispatcher = findOwner(client);
-    if (dispatcher === null || this.#classes.has(dispatcher)) return;
-    this.#classes.set(dispatcher, null);
-    if (this.#responses !== null) this.#patch(dispatcher);
-  });
-
-  #patch(dispatcher: Dispatcher): void {
-    if (this.#classes.get(dispatcher)) return;
-    const original = dispatcher.dispatch;
-    const probe = this;
-    const patched: Dispatch = function dispatch(options, handler) {
-      let isAnswered = false;
-      let passed = handler;
-      try {
-        const decided = probe.#decide(this, options, handler);
-        isAnswered = decided === null;
-        passed = decided ?? handler;
-      } catch {
-        // The call goes out.
-      }
-      return isAnswered || original.call(this, options, passed);
-    };
-    this.#classes.set(dispatcher, original);
-    dispatcher.dispatch = patched;
-    this.#patched.set(dispatcher, patched);
-  }
-
-  readonly #patched = new WeakMap<Dispatcher, Dispatch>();
-
-  #restore(dispatcher: Dispatcher): void {
-    const original = this.#classes.get(dispatcher);
-    // Code that has wrapped it meanwhile keeps calling it.
-    if (!original || dispatcher.dispatch !== this.#patched.get(dispatcher)) return;
-    dispatcher.dispatch = original;
-    this.#classes.set(dispatcher, null);
-  }
+    return passed === null || dispatch(passed);
+  };
 
   /** Answers a call and returns `null`, or returns the handler with which it goes out. */
-  #decide(dispatcher: object, options: DispatchOptions, handler: Handler): Handler | null {
+  #decide({ dispatcher, options, handler }: DispatchCall): Handler | null {
     const responses = this.#responses;
     if (responses === null || this.#passed.has(handler)) return handler;
     const origin = String(options.origin ?? readSymbol(dispatcher, 'url') ?? '');
@@ -136,18 +82,4 @@ function listFields(headers: unknown): [string, string][] | null {
       ? [...(headers as Iterable<[string, unknown]>)]
       : Object.entries(headers);
   return entries.map(([name, value]) => [String(name), String(value)]);
-}
-
-function findOwner(client: unknown): Dispatcher | null {
-  let prototype: object | null = typeof client === 'object' ? client : null;
-  while (prototype !== null && !Object.hasOwn(prototype, 'dispatch'))
-    prototype = Object.getPrototypeOf(prototype);
-  return prototype as Dispatcher | null;
-}
-
-function readSymbol(holder: object, name: string): unknown {
-  const symbol = Object.getOwnPropertySymbols(holder).find(
-    ({ description }) => description === name,
-  );
-  return symbol && (holder as Record<symbol, unknown>)[symbol];
 }

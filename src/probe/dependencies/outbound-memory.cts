@@ -1,16 +1,18 @@
 import type { ClientRequestMemory } from './client-request-memory.cjs';
 import { DispatchMemory } from './dispatch-memory.cjs';
 import { RecordedResponses } from './recorded-responses.cjs';
+import type { UndiciDispatches } from './undici-dispatches.cjs';
 
 /** Answers outbound requests to one origin with responses that were recorded from it. */
 export class OutboundMemory {
   readonly #requests: ClientRequestMemory;
-  readonly #dispatches = new DispatchMemory();
+  readonly #dispatches: DispatchMemory;
   /** Kept for later blocks of the same experiment. */
   #responses: RecordedResponses | null = null;
 
-  constructor(requests: ClientRequestMemory) {
+  constructor(requests: ClientRequestMemory, dispatches: UndiciDispatches) {
     this.#requests = requests;
+    this.#dispatches = new DispatchMemory(dispatches);
   }
 
   /** Answers requests to an origin from now on; `null` ends it. Returns how many since the last call, and how many not. */
@@ -29,6 +31,5 @@ export class OutboundMemory {
   restore(): void {
     this.answer(null);
     this.#responses = null;
-    this.#dispatches.restore();
   }
 }

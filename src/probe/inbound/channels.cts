@@ -20,6 +20,13 @@ export interface InboundResponse {
   readonly statusCode?: number | undefined;
   /** The header fields of a stream of HTTP/2. */
   readonly sentHeaders?: Readonly<Record<string, unknown>> | undefined;
+  /** The request of a response of HTTP/1.1. */
+  readonly req?: { readonly socket?: { readonly destroyed?: boolean } | null };
+}
+
+/** Whether a response can no longer be sent. One that waits for those before it on a connection has no connection yet. */
+export function isAborted({ destroyed, req }: InboundResponse): boolean {
+  return destroyed || req?.socket?.destroyed === true;
 }
 
 type Subscriber = (message: unknown) => void;

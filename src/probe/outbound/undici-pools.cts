@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
+import { findSymbol, readSymbol } from '../dependencies/symbol-properties.cjs';
 import { ignoreErrors } from '../runtime/clock.cjs';
 import type { Calls, Queue } from './calls.cjs';
 
@@ -157,14 +158,4 @@ function tryCall(work: () => unknown): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Finds a property that undici stores under a symbol. The symbols have the same names in every copy. */
-function findSymbol(holder: object, name: string): symbol | undefined {
-  return Object.getOwnPropertySymbols(holder).find(({ description }) => description === name);
-}
-
-function readSymbol(holder: object, name: string): unknown {
-  const symbol = findSymbol(holder, name);
-  return symbol && (holder as Keyed)[symbol];
 }

@@ -18,7 +18,7 @@ export function every(ms: number, callback: () => void): NodeJS.Timeout {
 /** Waits for some time, without keeping the process alive. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
-    timers.setTimeout(resolve, ms).unref();
+    timers.setTimeout(resolve, Math.max(0, ms)).unref();
   });
 }
 

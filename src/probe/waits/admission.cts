@@ -1,10 +1,10 @@
 import { now, random } from '../runtime/clock.cjs';
 
-/** What may be spent at once when it begins. */
+/** Time in ms that may be spent at once at the beginning. */
 const FIRST_SPENT_MS = 2;
-/** What a request is taken to cost before others have ended, as if so many had. */
+/** Prior estimate of the cost of a request in ms, and its weight as a number of requests. */
 const [ASSUMED_COST_MS, ASSUMED_REQUESTS] = [0.05, 10];
-/** How far more may be spent than planned before no request is admitted. */
+/** Maximum ratio of the spent time to the planned time at which requests are still admitted. */
 const MAX_EXCESS = 2;
 /** Minimum probability: a request that is admitted stands for a thousand at most. */
 const MIN_PROBABILITY = 0.001;

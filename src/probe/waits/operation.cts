@@ -21,6 +21,11 @@ export class Operation {
     this.isEnded = phase === '';
   }
 
+  /** Whether it still waits for a connection. */
+  get isQueued(): boolean {
+    return this.#phases.at(-1)?.phase === 'connection';
+  }
+
   /** Splits a range of time by the phases. */
   split(from: number, to: number, onPart: (source: WaitSource, ms: number) => void): void {
     this.#phases.forEach(({ phase, from: began }, index) => {

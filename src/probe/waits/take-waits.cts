@@ -1,6 +1,6 @@
 import type { ProbeObserver } from '../observer.cjs';
 import type { WaitSamples } from '../protocol.cjs';
-import { now, timers } from '../runtime/clock.cjs';
+import { now, pause } from '../runtime/clock.cjs';
 import { readLoopTimes } from '../runtime/event-loop.cjs';
 import { Admission } from './admission.cjs';
 import { OutboundWaits } from './outbound-waits.cjs';
@@ -28,13 +28,13 @@ const running = new Set<() => void>();
  * @param depth number of frames of each stack
  */
 export async function takeWaits(
-  { portFilter, requests, clientRequests, exchanges }: ProbeObserver,
+  { portFilter, requests, clientRequests, dispatches, exchanges }: ProbeObserver,
   ms: number,
   depth: number,
 ): Promise<WaitSamples> {
   const admission = new Admission(BUSY_SPENT_SHARE);
   const tracker = new WaitTracker(portFilter, requests.routes, admission, depth);
-  const outbound = new OutboundWaits(tracker, clientRequests, exchanges);
+  const outbound = new OutboundWaits(tracker, { clientRequests, dispatches, exchanges });
   let isStopped = false;
   const untilMs = now() + ms;
   const endSlice = () => {
@@ -84,10 +84,4 @@ async function measureBusyShare(ms: number): Promise<number> {
   const after = readLoopTimes();
   const activeMs = after.activeMs - before.activeMs;
   return activeMs / Math.max(1, activeMs + after.idleMs - before.idleMs);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    timers.setTimeout(resolve, Math.max(0, ms)).unref();
-  });
 }

@@ -1,3 +1,4 @@
+import type { InboundResponse } from '../inbound/channels.cjs';
 import type { WaitSource } from '../protocol.cjs';
 import { now } from '../runtime/clock.cjs';
 import type { CapturedStack } from './captured-stack.cjs';
@@ -38,7 +39,7 @@ export type OnWaited = (wait: Wait, from: number, to: number) => void;
 
 /** A request that arrived while waits were observed: its code runs, waits, and runs again. */
 export class TrackedRequest {
-  readonly response: { readonly destroyed: boolean };
+  readonly response: InboundResponse;
   readonly route: string;
   /** Number of requests that it stands for. */
   readonly represented: number;
@@ -49,7 +50,7 @@ export class TrackedRequest {
   /** The outbound request of `node:http` that its code began last. */
   call: OutboundCall | null = null;
   isEnded = false;
-  /** Where the run of its code began that continues now, and where what it began last; for what Node.js begins by itself. */
+  /** Stacks of what continued the current run, and of what the code began last; used for what Node.js begins by itself. */
   cause: readonly CapturedStack[] = [];
   lastStacks: readonly CapturedStack[] = [];
   #isRunning = true;
@@ -85,7 +86,7 @@ export class TrackedRequest {
     return added;
   }
 
-  /** Its code runs again, as something has happened. */
+  /** Resumes the request's code, which `wait` continues. */
   resume(wait: Wait, onWaited: OnWaited): void {
     wait.isOver = true;
     if (this.#isRunning) return;
@@ -97,7 +98,7 @@ export class TrackedRequest {
     if (at > this.#idleSince) onWaited(wait, this.#idleSince, at);
   }
 
-  /** Its code has returned. */
+  /** Marks the request's code as returned. */
   pause(): void {
     this.#isRunning = false;
     this.#idleSince = now();
@@ -118,7 +119,7 @@ export class TrackedRequest {
     return last;
   }
 
-  /** Ends it; if its own code is not running, it has waited since that returned. */
+  /** Ends the request. If its code is not running, the time since it returned was a wait. */
   end(waitsFor: Wait | null, onWaited: OnWaited): void {
     this.isEnded = true;
     if (waitsFor && !this.#isRunning) onWaited(waitsFor, this.#idleSince, now());

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { StackFrame, WaitSample, WaitSamples, WaitSource } from '../protocol.cjs';
-import { random, timers } from '../runtime/clock.cjs';
+import { pause, random } from '../runtime/clock.cjs';
 import { type CapturedStack, type ReadFrame, readStack } from './captured-stack.cjs';
 
 interface Kept {
@@ -12,20 +12,20 @@ interface Kept {
 
 /** Maximum number of waits that are kept. */
 const MAX_KEPT = 4000;
-/** Waits whose length is first raised to when there are too many. */
-const FIRST_LENGTH_MS = 0.05;
+/** First threshold, set when more than `MAX_KEPT` waits are kept. */
+const FIRST_THRESHOLD_MS = 0.05;
 /** Maximum number of frames of joined stacks. */
 const MAX_FRAMES = 100;
 /** Stacks that are read in one turn of the loop. */
 const READ_AT_ONCE = 100;
 
 /**
- * A bounded sample of waits. A wait shorter than a length is kept with the probability that its own length has of it,
- * and counts as that long: sums stay the same on average, and long waits are all kept.
+ * A bounded sample of waits. A wait shorter than the threshold is kept with probability length / threshold and then counts
+ * as long as the threshold. So sums are unbiased, and every longer wait is kept.
  */
 export class WaitReservoir {
   #kept: Kept[] = [];
-  #lengthMs = 0;
+  #thresholdMs = 0;
 
   /** Adds a wait, with the stacks of the code that led to it, innermost first. */
   add(source: WaitSource, stacks: readonly CapturedStack[], route: string, ms: number): void {
@@ -33,12 +33,12 @@ export class WaitReservoir {
     if (!wait) return;
     this.#kept.push(wait);
     if (this.#kept.length <= MAX_KEPT) return;
-    this.#lengthMs = Math.max(FIRST_LENGTH_MS, 2 * this.#lengthMs);
+    this.#thresholdMs = Math.max(FIRST_THRESHOLD_MS, 2 * this.#thresholdMs);
     this.#kept = this.#kept.flatMap((one) => this.#select(one) ?? []);
   }
 
   #select(wait: Kept): Kept | null {
-    const length = this.#lengthMs;
+    const length = this.#thresholdMs;
     if (wait.ms >= length) return wait;
     return random() * length < wait.ms ? { ...wait, ms: length } : null;
   }
@@ -58,9 +58,7 @@ export class WaitReservoir {
         if (known) known.ms += ms;
         else merged.set(key, { source, route, stack, ms });
       }
-      await new Promise<void>((resolve) => {
-        timers.setTimeout(resolve, 1).unref();
-      });
+      await pause(1);
     }
     return { frames: frames.all, samples: [...merged.values()] };
   }
@@ -85,7 +83,7 @@ function findCallers(joined: readonly ReadFrame[], frames: readonly ReadFrame[])
   const known = joined.filter(isOutsideNode);
   const added = frames.filter(isOutsideNode);
   const functions = new Set(known.map(({ functionId }) => functionId));
-  // Without a function of both, all of it led here. Otherwise what calls the outermost one, if its callers were cut off.
+  // Without a common function, all frames led here. Otherwise add the callers of the outermost known one, if they were cut off.
   if (!added.some(({ functionId }) => functions.has(functionId)))
     return added.length > 0 ? 0 : frames.length;
   const outermost = known.at(-1)?.functionId;

@@ -2,6 +2,7 @@ import { createHook, executionAsyncId, executionAsyncResource } from 'node:async
 import { promiseHooks } from 'node:v8';
 import {
   type InboundMessage,
+  isAborted,
   subscribeFinish,
   subscribeStart,
   unsubscribeFinish,
@@ -18,7 +19,7 @@ import { WaitReservoir } from './wait-samples.cjs';
 import { source, toWaitSource } from './wait-source.cjs';
 
 const SWEEP_MS = 20;
-/** What a request costs without its stacks, and what a stack costs at most: the system may let another program run. */
+/** Cost in ms of a request without its stacks, and the maximum that is counted for a stack: the time may include another program's. */
 const REQUEST_MS = 0.005;
 const MAX_CAPTURE_MS = 0.05;
 /** Maximum number of requests that are tracked at a time, and of waits of one. */
@@ -51,7 +52,7 @@ export class WaitTracker {
   /** The request whose code runs; the contexts around it. */
   #current: TrackedRequest | null = null;
   #outer: (TrackedRequest | null)[] = [];
-  /** Number of promise reactions that are running; one, but for nested scopes. */
+  /** Depth of running promise reactions: more than 1 in nested scopes. */
   #reactions = 0;
   /** Whether `async_hooks` tells of promises too: older versions of Node.js cannot leave them out. */
   #seesPromises = false;
@@ -74,6 +75,17 @@ export class WaitTracker {
   /** Number of requests that are tracked now. */
   get openCount(): number {
     return this.#open.size;
+  }
+
+  /** Runs code that belongs to another request than the one whose callback runs; `null`: to none that is tracked. */
+  runAs<T>(request: TrackedRequest | null, run: () => T): T {
+    const outer = this.#current;
+    this.#current = request;
+    try {
+      return run();
+    } finally {
+      this.#current = outer;
+    }
   }
 
   start(): void {
@@ -110,11 +122,15 @@ export class WaitTracker {
     this.#outer = [];
   }
 
-  /** Registers what an existing resource will continue: the code that runs now, or nobody's. */
+  /** Registers that an existing resource will continue the code that runs now; without a tracked request, removes its registration. */
   expect(resource: number, target: string): void {
     const request = this.current;
     if (!request) {
       if (this.#byResource.size > 0) this.#byResource.delete(resource);
+      return;
+    }
+    if (request.waitCount >= MAX_WAITS) {
+      this.#byResource.delete(resource);
       return;
     }
     const stacks = this.#captureAll(request, true, this.expect);
@@ -183,12 +199,12 @@ export class WaitTracker {
     };
   }
 
-  /** Whether a reaction to a promise begins or ends, which the other hooks tell, in any order. */
+  /** Whether the callback is a promise reaction, which the promise hooks report; the order of both hooks varies. */
   #isReaction(): boolean {
     return this.#seesPromises && executionAsyncResource() instanceof Promise;
   }
 
-  /** Code begins to run: that of a request, if it was continued by something that is known. */
+  /** Enters a run of code: of the request that `wait` belongs to, or of no tracked request. */
   #enter(wait: Wait | undefined): void {
     this.#outer.push(this.#current);
     const request = wait && !wait.request.isEnded ? wait.request : null;
@@ -229,7 +245,7 @@ export class WaitTracker {
     const isOutbound = OUTBOUND.has(from.kind);
     const stacks =
       from.kind === 'loop' ? request.lastStacks : this.#captureAll(request, isOutbound, calledFrom);
-    // Of a connection that is used again, `async_hooks` has the handle by another object.
+    // For a reused connection, the resource of `async_hooks` is another object; `handle` is the connection's.
     const { handle: reused } = resource as { handle?: object };
     const handle = from.kind === 'socket' ? (reused ?? resource) : null;
     this.#register(id, request.add({ source: from, stacks, handle }));
@@ -293,8 +309,8 @@ export class WaitTracker {
   /** Ends requests that were aborted. */
   #sweep(): void {
     for (const request of this.#open.values())
-      if (request.response.destroyed) this.#end(request, null);
-    // Scopes are not left when an exception is caught by nobody: here is none but the timer's own.
+      if (isAborted(request.response)) this.#end(request, null);
+    // An uncaught exception leaves scopes open. At this point only the timer's own should be.
     if (this.#outer.length <= 2) return;
     this.#outer = [];
     this.#reactions = 0;
@@ -304,9 +320,11 @@ export class WaitTracker {
   readonly #onWaited = ignoreErrors((wait: Wait, from: number, to: number): void => {
     const { request, of } = wait;
     const { handle } = wait;
-    const add = (from: WaitSource, ms: number) =>
-      this.reservoir.add(from, wait.stacks, request.route, ms * request.represented);
     const call = handle && this.findCall(handle);
+    // The call that its code began last may be another one.
+    const stacks = call ? [call.stack, ...wait.stacks] : wait.stacks;
+    const add = (from: WaitSource, ms: number) =>
+      this.reservoir.add(from, stacks, request.route, ms * request.represented);
     if (wait.source.kind === 'socket' && call)
       wait.source = { kind: 'http', target: call.origin, phase: 'answer' };
     const { kind, target } = wait.source;

@@ -47,6 +47,19 @@ function checkMixed({ parts, waits }, { to, lines }) {
   assert.match(heaviest.frames.at(-1).place, /waiting\.mjs:21$/);
 }
 
+/** Of eight requests two have a connection, of a pool and of an agent. */
+const QUEUED = { pooled: 8, fetched: 8 };
+
+function checkQueued({ to }) {
+  return ({ parts, waits }) => {
+    for (const code of [/pooled waiting\.mjs:\d+/, /fetched waiting\.mjs:\d+/]) {
+      near(sum(parts, new RegExp(`^${to}: a connection`), code), 0.375, parts);
+      near(sum(parts, new RegExp(`^${to}: answer`), code), 0.125, parts);
+    }
+    assert.ok(waits.attributed > 0.95, `${waits.attributed}`);
+  };
+}
+
 function checkKinds(parts, to) {
   const seen = (waitsFor, code) => {
     const share = sum(parts, waitsFor, code);
@@ -96,12 +109,22 @@ describe('waits', { concurrency: 1 }, () => {
     });
   });
 
+  for (const version of ['undici', 'undici-6', 'undici-5']) {
+    test(`calls that wait in the queue of a pool of ${version} are their caller's`, async () => {
+      await waiting({ env: { UNDICI: version } }, async (service) => {
+        await retried(() => observeWaits(service, QUEUED), checkQueued(service));
+      });
+    });
+  }
+
   test('what is not seen to wait is shown as such', async () => {
     await waiting({}, async (service) => {
-      const { parts, waits } = await observeWaits(service, { queue: 20, timer: 20 });
+      const { parts, waits } = await observeWaits(service, { queue: 20, timer: 20, logs: 4 });
       assert.ok(sum(parts, /^not attributed$/) > 0.2, JSON.stringify(parts));
       near(sum(parts, /./), 1, parts, 1e-6);
       assert.ok(waits.attributed < 0.8);
+      // What is printed has no answer.
+      assert.equal(sum(parts, /Unix socket/), 0, JSON.stringify(parts));
     });
   });
 
