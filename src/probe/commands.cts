@@ -1,9 +1,17 @@
 import type { ProbeObserver } from './observer.cjs';
-import type { Answers, CommandMessage, CommandName, Commands } from './protocol.cjs';
+import {
+  type Answers,
+  type CommandMessage,
+  type CommandName,
+  type Commands,
+  MIN_PAUSE_MS,
+} from './protocol.cjs';
 import { type LiveAllocations, sampleAllocations } from './runtime/allocations.cjs';
 import { now } from './runtime/clock.cjs';
 import { takeHeapSnapshot } from './runtime/heap-snapshot.cjs';
+import { withInspector } from './runtime/inspector.cjs';
 import { countPoolJobs } from './runtime/pool-jobs.cjs';
+import { restoreCallFrames, restoreProfile, restoreStackFrames } from './runtime/source-places.cjs';
 import type { SynchronousWrites } from './runtime/synchronous-writes.cjs';
 import { collectGarbage, setInlining, takeProfile } from './runtime/v8.cjs';
 import { takeWaits } from './waits/take-waits.cjs';
@@ -44,7 +52,7 @@ const HANDLERS: Handlers = {
     return null;
   },
   observeHttp2({ observer, isObserver }) {
-    // In production a module is not loaded that the application has no use for.
+    // In production, do not load a module that the application does not use.
     if (!isObserver || isLoaded('http2')) observer.http2Streams.install();
     return null;
   },
@@ -73,7 +81,9 @@ const HANDLERS: Handlers = {
     observer.clientRequests.setDelay(ms) + observer.fetches.setDelay(ms),
   async profile(context, { ms }) {
     if (context.isObserver) refuseLong('profile', ms);
-    return { pid: process.pid, profile: await takeProfile(ms) };
+    const profile = await takeProfile(ms);
+    await restoreProfile(profile.nodes, context.isObserver ? null : withInspector);
+    return { pid: process.pid, profile };
   },
   async inlining(_, { on }) {
     await setInlining(on);
@@ -84,14 +94,19 @@ const HANDLERS: Handlers = {
   answerFromMemory: ({ observer }, { origin }) => observer.memory.answer(origin),
   exchangeDelay: ({ observer }, { origin, ms }) => observer.exchanges.setDelay(origin, ms),
   poolJobs: (_, { ms }) => countPoolJobs(ms),
-  waits({ observer, isObserver }, { ms, depth }) {
+  async waits({ observer, isObserver }, { ms, depth }) {
     if (isObserver) refuseLong('waits', ms);
-    return takeWaits(observer, ms, isObserver ? Math.min(depth, MAX_DEPTH) : depth);
+    const waits = await takeWaits(observer, ms, isObserver ? Math.min(depth, MAX_DEPTH) : depth);
+    await restoreStackFrames(waits.frames, isObserver ? null : withInspector);
+    return waits;
   },
   writtenFiles: ({ output }) => [...output.files],
   collect: () => collectGarbage(),
-  allocations: ({ observer }, { ms }) =>
-    sampleAllocations(ms, () => observer.requests.counters.ended),
+  async allocations({ observer }, { ms }) {
+    const sampled = await sampleAllocations(ms, () => observer.requests.counters.ended);
+    await restoreCallFrames(sampled.tree.frames, withInspector);
+    return sampled;
+  },
   async liveAllocations({ liveAllocations }, { pid, on }) {
     if (pid !== process.pid) return null;
     if (!on) return liveAllocations.read();
@@ -113,9 +128,8 @@ const OBSERVING: ReadonlySet<CommandName> = new Set<CommandName>([
   'waits',
 ]);
 
-/** For how long something is observed in production that costs a few percent meanwhile, and the least time between two times. */
+/** Maximum length in ms of an observation in production that costs a few percent. */
 const MAX_MS = { profile: 1000, waits: 2000 };
-const MIN_PAUSE_MS = 10_000;
 /** Maximum number of frames of a stack in production. */
 const MAX_DEPTH = 16;
 const takenAt = { profile: Number.NEGATIVE_INFINITY, waits: Number.NEGATIVE_INFINITY };
@@ -123,7 +137,9 @@ const takenAt = { profile: Number.NEGATIVE_INFINITY, waits: Number.NEGATIVE_INFI
 function refuseLong(command: keyof typeof MAX_MS, ms: number): void {
   const isSoon = now() - takenAt[command] < MIN_PAUSE_MS;
   if (!(ms <= MAX_MS[command]) || isSoon) {
-    throw new Error(`not permitted in production: long ${command}, or some soon after others`);
+    throw new Error(
+      `not permitted in production: ${command} for more than ${MAX_MS[command]} ms, or within ${MIN_PAUSE_MS} ms of the last one`,
+    );
   }
   takenAt[command] = now();
 }

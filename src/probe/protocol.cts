@@ -121,7 +121,10 @@ export interface Longest {
   stallMs: number;
 }
 
-/** Memory and resources, read twice a second. */
+/** Minimum time in ms between two profiles, or two observations of waits, in production. */
+export const MIN_PAUSE_MS = 10_000;
+
+/** Memory and resources: read twice a second, and once a second in production. */
 export interface MemoryUsage {
   heapUsed: number;
   heapLimit: number;
@@ -133,7 +136,7 @@ export interface MemoryUsage {
 }
 
 /**
- * A sample, taken ten times a second if the loop permits. A late sample is still correct: all values refer to its own
+ * A sample: ten a second if the loop permits, one a second in production. A late sample is still correct: all values refer to its own
  * time.
  */
 export interface ProbeSample {

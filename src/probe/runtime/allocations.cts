@@ -3,8 +3,9 @@ import { memoryUsage } from 'node:process';
 import type { AllocatedObjects, AllocationProfile, AllocationTree } from '../protocol.cjs';
 import { every, pause } from './clock.cjs';
 import { openInspector, post, withInspector } from './inspector.cjs';
+import { restoreCallFrames } from './source-places.cjs';
 
-/** Share of the time in which the rate is estimated, and the interval then. */
+/** Share of the time for a first sampling that estimates the allocation rate, and its interval in bytes. */
 const PILOT_SHARE = 0.15;
 const PILOT_INTERVAL = 256 * 1024;
 /** Number of samples to aim at: a site that allocates a tenth is measured to 4 %, and all cost a few hundred ms. */
@@ -13,7 +14,7 @@ const WANTED_SAMPLES = 8000;
 const [MIN_INTERVAL, MAX_INTERVAL] = [1024, 1024 * 1024];
 /** How often the memory outside the heap is read. */
 const OUTSIDE_MS = 5;
-/** Maximum number of nodes of a tree: deeper calls count for their callers then. */
+/** Maximum number of nodes of a tree: further nodes count for their callers. */
 const MAX_NODES = 20_000;
 
 /** A node of V8's sampling heap profile. Sizes are estimates of all bytes that were allocated there, not only of the samples. */
@@ -111,9 +112,12 @@ export class LiveAllocations {
 
   /** Returns what was allocated since the start and is still in use. */
   async read(): Promise<AllocatedObjects | null> {
-    if (!this.#session) return null;
-    const { head, samples } = await stopSampling(this.#session);
+    const session = this.#session;
+    if (!session) return null;
+    const { head, samples } = await stopSampling(session);
     const { tree, indexes } = flatten(head);
+    // By the same session, as the end of any session gives objects new ids.
+    await restoreCallFrames(tree.frames, (use) => use(session));
     return { tree, interval: LIVE_INTERVAL, objects: groupSamples(samples, indexes) };
   }
 

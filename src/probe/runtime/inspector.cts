@@ -12,11 +12,11 @@ export async function withInspector<Result>(
   }
 }
 
-let ofCoverage: Session | null = null;
+let coverageSession: Session | null = null;
 
 /**
- * Runs a function with a session whose profiler is enabled. It stays open where Node.js measures coverage, which would end
- * with it.
+ * Runs a function with a session whose profiler is enabled. If Node.js measures coverage, the session stays open: closing it
+ * would end the coverage.
  */
 export async function withProfiler<Result>(
   use: (session: Session) => Promise<Result>,
@@ -26,8 +26,8 @@ export async function withProfiler<Result>(
     return use(session);
   };
   if (!process.env.NODE_V8_COVERAGE) return withInspector(enable);
-  ofCoverage ??= await openInspector();
-  return enable(ofCoverage);
+  coverageSession ??= await openInspector();
+  return enable(coverageSession);
 }
 
 /** Opens a session of V8's inspector in this process. */

@@ -1,3 +1,4 @@
+import type { Profiler } from 'node:inspector';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { pause } from './clock.cjs';
@@ -6,17 +7,17 @@ import { post, withProfiler } from './inspector.cjs';
 const INTERVAL_US = 1000;
 
 /** Takes a CPU profile at 1 kHz. */
-export function takeProfile(ms: number): Promise<unknown> {
+export function takeProfile(ms: number): Promise<Profiler.Profile> {
   return withProfiler(async (session) => {
     await post(session, 'Profiler.setSamplingInterval', { interval: INTERVAL_US });
     await post(session, 'Profiler.start');
     await pause(ms);
-    const { profile } = (await post(session, 'Profiler.stop')) as { profile: unknown };
+    const { profile } = (await post(session, 'Profiler.stop')) as Profiler.StopReturnType;
     return profile;
   });
 }
 
-/** Whether V8 was told that its flags stay as they are: it ends the process if one is set. */
+/** Whether V8's flags are frozen (`--freeze-flags-after-init`): setting one would end the process. */
 function areFlagsFrozen(): boolean {
   const flags = [process.env.NODE_OPTIONS ?? '', ...process.execArgv].join(' ');
   return /--freeze[-_]flags[-_]after[-_]init\b/.test(flags);
