@@ -22,17 +22,9 @@ export type OnDisconnect = (wasOpen: boolean) => void;
 /**
  * Connects this process to the Millrace that listens at the path. Observation begins with the first request that
  * counts. When Millrace disconnects, all changes are undone.
- *
- * @param isRunning whether the application runs already, and may have stored the standard streams
- * @param onDisconnect called after all changes are undone
  */
-export const connectProbe = ignoreErrors(
-  (path: string, isRunning: boolean, onDisconnect?: OnDisconnect): void =>
-    startProbe(connect(path), {
-      isRunning,
-      isObserver: false,
-      ...(onDisconnect && { onDisconnect }),
-    }),
+export const connectProbe = ignoreErrors((path: string, options: ProbeOptions): void =>
+  startProbe(connect(path), options),
 );
 
 /** How a probe is started. */
@@ -101,6 +93,7 @@ export const startProbe = ignoreErrors(
       () => void setInlining(true).catch(() => {}),
       () => void observer.exchanges.setDelay('', 0),
       () => observer.memory.restore(),
+      () => observer.dispatches.restore(),
       () => observer.databasePools.restore(),
       () => output.uninstall(),
       () => unsubscribeStart(onRequest),

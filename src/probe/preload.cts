@@ -12,7 +12,9 @@ const aside = process.env.MILLRACE_PROBE_ASIDE;
 if (isMainThread) {
   if (aside !== undefined) setFilesAside(JSON.parse(aside));
   const isRemapped = remap !== undefined && remapPorts(JSON.parse(remap));
-  if (path) connectProbe(path, false, createDisconnectHandler(isRemapped));
+  const onDisconnect = createDisconnectHandler(isRemapped);
+  const options = { isRunning: false, isObserver: false, ...(onDisconnect && { onDisconnect }) };
+  if (path) connectProbe(path, options);
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Counters } from '../protocol.cjs';
 import { every, nextTick, now } from '../runtime/clock.cjs';
 import {
   type InboundMessage,
+  isAborted,
   subscribeFinish,
   subscribeStart,
   unsubscribeFinish,
@@ -94,7 +95,7 @@ export class Requests {
   /** Updates the integral, and removes requests that were aborted without an event. */
   sweep(at: number): void {
     for (const [response, exchange] of this.#open) {
-      if (response.destroyed) this.#end(response, exchange, at, true);
+      if (isAborted(response)) this.#end(response, exchange, at, true);
     }
     this.#integrate(at);
   }

@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http';
 import { toRouteName } from '../../format/route-name.cjs';
 import { Histogram } from '../../statistics/histogram.cjs';
 import type { RouteCounters, RouteSample } from '../protocol.cjs';
@@ -7,6 +8,7 @@ const MAX_ROUTES = 50;
 /** Maximum number of paths per method whose route is cached. */
 const MAX_PATHS = 500;
 const OTHER = 'other';
+const KNOWN_METHODS = new Set(METHODS);
 
 /** Measurements of the requests for one route. */
 export class Route {
@@ -39,7 +41,9 @@ export class Routes {
   readonly #routes = new Map<string, Route>();
   readonly #byPath = new Map<string, Map<string, Route>>();
 
-  find(method: string, url: string): Route {
+  find(requested: string, url: string): Route {
+    // With HTTP/2 a client may send any word.
+    const method = KNOWN_METHODS.has(requested) ? requested : 'OTHER';
     const query = url.indexOf('?');
     const path = query < 0 ? url : url.slice(0, query);
     let paths = this.#byPath.get(method);

@@ -63,7 +63,7 @@ export class AgentLimits {
     const limits = [...this.#limits].map(([agent, limit]) => {
       this.#apply(agent, limit);
       const queue = this.#queues.get(agent) ?? [];
-      queue.push(...this.#takeWaiting(agent));
+      for (const add of this.#takeWaiting(agent)) queue.push(add);
       this.#queues.set(agent, queue);
       return agent.maxSockets;
     });
@@ -74,8 +74,12 @@ export class AgentLimits {
 
   /** Restores the application's limits. */
   restore(): void {
-    this.scale(1);
-    this.#releaseQueues(true);
+    const isChanged = this.#factor !== 1 || this.#queues.size > 0;
+    // Otherwise the queues of the application stay as they are.
+    if (isChanged) {
+      this.scale(1);
+      this.#releaseQueues(true);
+    }
     this.#limits.clear();
     this.#waiting.clear();
   }

@@ -11,6 +11,7 @@ interface AgentOptions {
   port?: number | string;
   defaultPort?: number | string;
   socketPath?: string;
+  protocol?: string;
 }
 
 type Options = AgentOptions | string;
@@ -95,39 +96,49 @@ export class ClientRequests {
     const probe = this;
     this.#original = original;
     this.#patched = function addRequest(request, options, ...legacy) {
-      const ask = () => original.call(this, request, options, ...legacy);
-      let add = ask;
+      const add = () => original.call(this, request, withProtocol(request, options), ...legacy);
+      let isTaken = false;
       try {
-        add = probe.#prepareAdd(this, request, options, ask);
+        isTaken = probe.#take(this, request, options, () => addLate(request, add));
       } catch {
         // The call continues without being observed.
       }
-      add();
+      // From here: an agent may look for `node:https` among the callers that a stack has.
+      if (!isTaken) original.call(this, request, options, ...legacy);
     };
     prototype.addRequest = this.#patched;
   }
 
-  /** Registers a request that asks its agent for a socket. Returns how to add it. */
-  #prepareAdd(agent: Agent, request: ClientRequest, options: Options, add: () => void): () => void {
-    if (!this.#isObserving) return add;
+  /** Registers a request that asks its agent for a socket. Returns whether it is added later, by `add`. */
+  #take(agent: Agent, request: ClientRequest, options: Options, add: () => void): boolean {
+    if (!this.#isObserving) return false;
+    // An agent may pass a request on to another one.
+    if (this.#open.has(request)) return this.agentLimits.enqueueIfLimited(agent, request, add);
     const maxSockets = Number.isFinite(agent.maxSockets) ? agent.maxSockets : null;
     const origin = formatOrigin(request, options);
     this.onCall?.(request, origin);
     this.#open.set(request, { call: this.#calls.begin(origin, maxSockets), origin });
-    const later = () => addLate(request, add);
-    const delayMs = this.#delayMs;
-    const addWithinLimit = (ask: () => void) => {
-      if (!this.agentLimits.enqueueIfLimited(agent, request, later)) ask();
+    // Node.js reports a request when its content has been passed on, which may take long.
+    request.once('socket', () => this.#onSocket(request));
+    const addWithinLimit = () => {
+      if (!this.agentLimits.enqueueIfLimited(agent, request, add)) add();
     };
-    if (this.memory.appliesTo(request, origin))
-      return () => this.memory.decide(request, () => addWithinLimit(later));
-    if (delayMs === 0) return () => addWithinLimit(add);
+    if (this.memory.appliesTo(request, origin)) {
+      this.memory.decide(request, addWithinLimit);
+      return true;
+    }
+    if (this.#delayMs === 0) return this.agentLimits.enqueueIfLimited(agent, request, add);
     this.#delayedCalls++;
-    return () => void timers.setTimeout(addWithinLimit, delayMs, later);
+    timers.setTimeout(addWithinLimit, this.#delayMs);
+    return true;
   }
 
-  readonly #onStart = ignoreErrors((message: unknown) => {
-    const { request } = message as Message;
+  readonly #onStart = ignoreErrors((message: unknown) =>
+    this.#onSocket((message as Message).request),
+  );
+
+  /** A request has a socket. */
+  readonly #onSocket = ignoreErrors((request: ClientRequest) => {
     this.agentLimits.forget(request);
     const open = this.#open.get(request);
     if (!open) return;
@@ -187,6 +198,15 @@ function getResponse(
   request: ClientRequest,
 ): (IncomingMessage & { upgrade?: boolean }) | undefined {
   return (request as ClientRequest & { res?: IncomingMessage }).res;
+}
+
+/**
+ * Adds the protocol to the options of a request. An agent that is not called by `node:https` itself cannot see whether a
+ * request is one of HTTPS.
+ */
+function withProtocol(request: ClientRequest, options: Options): Options {
+  if (typeof options !== 'object' || typeof options.protocol === 'string') return options;
+  return { ...options, protocol: request.protocol };
 }
 
 /**

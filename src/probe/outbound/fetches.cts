@@ -3,7 +3,13 @@ import { ignoreErrors, timers } from '../runtime/clock.cjs';
 import type { Call, Calls } from './calls.cjs';
 
 interface Message {
-  request: { origin?: unknown; aborted?: boolean; completed?: boolean };
+  request: {
+    origin?: unknown;
+    method?: unknown;
+    upgrade?: unknown;
+    aborted?: boolean;
+    completed?: boolean;
+  };
 }
 
 interface ConnectedMessage {
@@ -36,7 +42,9 @@ export class Fetches {
       on('undici:request:create', ({ request }) => {
         this.#open.set(request, this.#calls.begin(String(request.origin), null));
       }),
-      on('undici:client:sendHeaders', ({ request }) => this.#open.get(request)?.markSent()),
+      on('undici:client:sendHeaders', ({ request }) => this.#markSent(request)),
+      // Of HTTP/2, older versions report only this.
+      on('undici:request:bodySent', ({ request }) => this.#markSent(request)),
       on('undici:request:trailers', ({ request }) => this.#end(request, false)),
       on('undici:request:error', ({ request }) => this.#end(request, true)),
     ];
@@ -80,6 +88,17 @@ export class Fetches {
   /** Ends requests that ended without an event. */
   sweep(hasEnded = ({ aborted, completed }: Message['request']) => aborted || completed): void {
     for (const request of this.#open.keys()) if (hasEnded(request)) this.#end(request, true);
+  }
+
+  #markSent(request: Message['request']): void {
+    const call = this.#open.get(request);
+    if (!request.upgrade && request.method !== 'CONNECT') {
+      call?.markSent();
+      return;
+    }
+    // Older versions do not report its end, and a tunnel may last for ever.
+    call?.markReleased();
+    this.#open.delete(request);
   }
 
   #end(request: Message['request'], failed: boolean): void {

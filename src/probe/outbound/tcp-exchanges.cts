@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import { HeldWrites } from '../dependencies/held-writes.cjs';
+import { readSymbol } from '../dependencies/symbol-properties.cjs';
 import { ignoreErrors } from '../runtime/clock.cjs';
 import type { Call, Calls } from './calls.cjs';
 
@@ -17,6 +18,10 @@ interface Internals {
   server?: unknown;
   /** The host name that was connected to, unless it was an address. */
   _host?: string | null;
+  /** The connection under one of TLS. */
+  _parent?: { _host?: string | null } | null;
+  /** The request of `node:http` that is sent on it. */
+  _httpMessage?: unknown;
 }
 
 const prototype = Socket.prototype as unknown as Prototype;
@@ -31,6 +36,7 @@ export class TcpExchanges {
   readonly #open = new Map<Socket, Call>();
   readonly #names = new WeakMap<Socket, string>();
   readonly #opened = new WeakSet<Socket>();
+  readonly #ofUndici = new WeakMap<Socket, boolean>();
   #forcesNoDelay = false;
   /** Connections with Nagle's algorithm whose TCP_NODELAY is forced on, with the function that restores it. */
   readonly #restoreNoDelay = new Map<Socket, () => void>();
@@ -168,6 +174,8 @@ export class TcpExchanges {
     if (this.#forcesNoDelay && this.#findName(socket) !== '' && usesNagle(socket))
       this.#forceNoDelay(socket);
     if (!this.#isObserving || (this.#open.has(socket) && !this.onWrite)) return;
+    // The peer may be a proxy, whose address is not that of the called origin.
+    if (this.#isOfHttp(socket)) return;
     const name = this.#findName(socket);
     if (this.#calls.isHttp(name)) return;
     this.onWrite?.(socket, name);
@@ -184,6 +192,16 @@ export class TcpExchanges {
 
   readonly #onRead = (socket: Socket, chunk: unknown): void => this.#end(socket, chunk === null);
 
+  /** Whether a connection carries requests of `node:http`, or of undici, which has its client there. */
+  #isOfHttp(socket: Socket): boolean {
+    if ((socket as Internals)._httpMessage) return true;
+    const known = this.#ofUndici.get(socket);
+    if (known !== undefined) return known;
+    const isOfUndici = readSymbol(socket, 'client') !== undefined;
+    this.#ofUndici.set(socket, isOfUndici);
+    return isOfUndici;
+  }
+
   /** Returns `host:port`; empty for sockets without an address, such as the probe's own connection. */
   #findName(socket: Socket): string {
     const known = this.#names.get(socket);
@@ -191,7 +209,8 @@ export class TcpExchanges {
     const { remoteAddress, remotePort } = socket;
     // While connecting, writes are only queued.
     if (remoteAddress === undefined && socket.connecting) return '';
-    const host = (socket as Internals)._host ?? remoteAddress;
+    const { _host: own, _parent: under } = socket as Internals;
+    const host = own ?? under?._host ?? remoteAddress;
     const name = host === undefined ? '' : `${bracketIpv6(host)}:${remotePort}`;
     this.#names.set(socket, name);
     return name;

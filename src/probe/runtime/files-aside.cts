@@ -89,7 +89,8 @@ const PROCESS_ID = '{pid}';
 
 /** Replaces this process's id in a path, which another process of the command has a different one for. */
 export function maskProcessId(path: string): string {
-  return path.replaceAll(String(process.pid), PROCESS_ID);
+  // The digits may be a part of another number.
+  return path.replace(new RegExp(`(?<!\\d)${process.pid}(?!\\d)`, 'g'), PROCESS_ID);
 }
 
 function unmaskProcessId(path: string): string {

@@ -19,6 +19,10 @@ const FILE_CALLS = [
 ] as const;
 const FLUSHES = new Set<FileCall>(['fsyncSync', 'fdatasyncSync']);
 
+const DESCRIPTORS: Record<StreamName, number> = { stdout: 1, stderr: 2 };
+/** The flag of open(2) of a descriptor that does not block. */
+const O_NONBLOCK = 0o4000;
+
 /** Maximum number of written files that are remembered. */
 const MAX_FILES = 100;
 
@@ -46,13 +50,13 @@ export class SynchronousWrites {
   #replacements: Replacement[] = [];
 
   /**
-   * Patches the streams' properties and the file functions; with `patchStreams` also the streams themselves, which
-   * creates them.
+   * Patches the streams' properties and the file functions; with `patchStreams` also the streams themselves, unless they
+   * would have to be created with an effect.
    */
   install(patchStreams: boolean): void {
     for (const name of ['stdout', 'stderr'] as const) {
       this.#patchStream(name);
-      if (patchStreams) void process[name];
+      if (patchStreams && isCreatedWithoutEffect(DESCRIPTORS[name])) void process[name];
     }
     for (const name of FILE_CALLS) this.#patchFileCall(name);
     this.#patchOpen();
@@ -186,6 +190,22 @@ export class SynchronousWrites {
       this.#isWithinWrite = false;
       count(now() - from);
     }
+  }
+}
+
+/**
+ * Whether the stream of a descriptor exists, or can be created without an effect: Node.js makes a pipe or a socket
+ * non-blocking for good, so that writes to its descriptor may fail with `EAGAIN`.
+ */
+function isCreatedWithoutEffect(descriptor: number): boolean {
+  try {
+    const stats = fs.fstatSync(descriptor);
+    if (!stats.isFIFO() && !stats.isSocket()) return true;
+    const [, flags = '0'] =
+      /^flags:\s*(\d+)/m.exec(fs.readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8')) ?? [];
+    return (Number.parseInt(flags, 8) & O_NONBLOCK) !== 0;
+  } catch {
+    return false;
   }
 }
 

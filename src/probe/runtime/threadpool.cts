@@ -35,15 +35,19 @@ export class ThreadPool {
       afterPoll(onIteration);
     };
     afterPoll(onIteration);
-    stat(
-      '/',
-      ignoreErrors(() => {
-        this.#isPending = false;
-        const ms = before.at - from + Math.max(0, readIdleMs() - before.idleMs);
-        this.counters.poolSamples++;
-        this.counters.poolMs += ms;
-        if (ms > this.longestMs) this.longestMs = ms;
-      }),
-    );
+    const onDone = ignoreErrors((error: NodeJS.ErrnoException | null) => {
+      this.#isPending = false;
+      // Without the permission there was no job.
+      if (error?.code === 'ERR_ACCESS_DENIED') return;
+      const ms = before.at - from + Math.max(0, readIdleMs() - before.idleMs);
+      this.counters.poolSamples++;
+      this.counters.poolMs += ms;
+      if (ms > this.longestMs) this.longestMs = ms;
+    });
+    try {
+      stat('/', onDone);
+    } catch {
+      this.#isPending = false;
+    }
   }
 }

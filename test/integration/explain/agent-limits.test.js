@@ -1,7 +1,8 @@
 // What the probe does with calls of node:http whose agents have a bound: all is as the application wants it, whenever it says so.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { Agent, createServer, get } from 'node:http';
+import { Agent, createServer, get, request } from 'node:http';
+import { Agent as HttpsAgent, request as requestSecurely } from 'node:https';
 import { createRequire } from 'node:module';
 import { describe, test } from 'node:test';
 
@@ -58,7 +59,76 @@ describe('the limit of an agent', () => {
   });
 });
 
+describe('a call of an agent that is not of Node.js', () => {
+  /** An agent that tells what it is given, and connects nowhere. */
+  class TellingAgent extends HttpsAgent {
+    protocols = [];
+    createSocket(_, { protocol }, done) {
+      this.protocols.push(protocol);
+      done(new Error('told'));
+    }
+  }
+
+  test('which is made later says that it is one of HTTPS', async () => {
+    await observed(async ({ requests }) => {
+      const agent = new TellingAgent();
+      const ask = () => once(requestSecurely({ host: 'localhost', agent }), 'error');
+      await ask();
+      requests.setDelay(2);
+      await ask();
+      // As without the probe, then with what its caller no longer tells.
+      assert.deepEqual(agent.protocols, [undefined, 'https:']);
+    });
+  });
+
+  test('which it passes on to another one is a single call', async () => {
+    await observed(async ({ port, origin, calls }) => {
+      const inner = new Agent();
+      const outer = /** @type {any} */ (new Agent());
+      outer.createSocket = (request, options) =>
+        /** @type {any} */ (inner).addRequest(request, options);
+      await call(port, outer);
+      const { counters } = calls.read(performance.now())[origin];
+      const { ended, answered, waitingMs } = counters;
+      assert.deepEqual([ended, answered], [1, 1]);
+      const later = calls.read(performance.now() + 1000)[origin]?.counters.waitingMs ?? waitingMs;
+      assert.equal(later, waitingMs, 'none waits any more');
+    });
+  });
+});
+
 describe('a call in the queue of an agent', () => {
+  test('stays there when the probe leaves', async () => {
+    await observed(async ({ port, requests }) => {
+      const agent = new Agent({ maxSockets: 1 });
+      const both = [
+        get({ host: '127.0.0.1', port, agent }),
+        get({ host: '127.0.0.1', port, agent }),
+      ];
+      const [queue] = Object.values(agent.requests);
+      assert.equal(queue.length, 1);
+      requests.restore();
+      assert.equal(Object.values(agent.requests)[0], queue);
+      assert.equal(queue.length, 1);
+      for (const one of both) {
+        const [response] = await once(one, 'response');
+        response.resume();
+      }
+    });
+  });
+
+  test('has a connection before its content is sent', async () => {
+    await observed(async ({ port, origin, calls }) => {
+      const sent = request({ host: '127.0.0.1', port, method: 'PUT', agent: new Agent() });
+      sent.flushHeaders();
+      await once(sent, 'socket');
+      assert.equal(calls.read(performance.now())[origin].counters.assigned, 1);
+      sent.end('content');
+      const [response] = await once(sent, 'response');
+      response.resume();
+    });
+  });
+
   test('a delayed call that its agent refuses fails by itself', async () => {
     await observed(async ({ port, requests }) => {
       const agent = new Agent({ maxSockets: 2 });

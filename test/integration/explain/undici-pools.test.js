@@ -1,13 +1,15 @@
 // What the probe does to the bounded pools of undici and to sockets: an experiment ends with all as the application wants it.
 import assert from 'node:assert/strict';
+import { channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, get } from 'node:http';
 import { createRequire } from 'node:module';
 import { connect, createServer as createTcpServer } from 'node:net';
 import { describe, test } from 'node:test';
 
 const require = createRequire(import.meta.url);
 const { Calls } = require('#internal/probe/outbound/calls.cjs');
+const { Fetches } = require('#internal/probe/outbound/fetches.cjs');
 const { TcpExchanges } = require('#internal/probe/outbound/tcp-exchanges.cjs');
 const { UndiciPools } = require('#internal/probe/outbound/undici-pools.cjs');
 
@@ -114,6 +116,54 @@ for (const version of ['undici', 'undici-6', 'undici-5']) {
     });
   });
 }
+
+describe('calls of undici', () => {
+  /** What is counted of a call that undici reports by these events. */
+  function countCall(request, events) {
+    const calls = new Calls();
+    const fetches = new Fetches(calls);
+    fetches.observe(true);
+    for (const name of ['request:create', ...events])
+      channel(`undici:${name}`).publish({ request });
+    const { counters } = structuredClone(calls.read(performance.now()))[request.origin];
+    fetches.observe(false);
+    return counters;
+  }
+
+  test('a tunnel ends when it is asked for, as its end is not always reported', () => {
+    const sent = ['client:sendHeaders'];
+    const tunnel = { origin: 'http://proxy:3128', method: 'CONNECT' };
+    const { ended, answered } = countCall(tunnel, sent);
+    assert.deepEqual([ended, answered], [1, 0]);
+    assert.equal(countCall({ ...tunnel, method: 'GET', upgrade: 'websocket' }, sent).ended, 1);
+    assert.equal(countCall({ ...tunnel, method: 'GET' }, sent).ended, 0);
+  });
+
+  test('a call of HTTP/2 waits for its answer from when it was sent, by what older versions report', () => {
+    const request = { origin: 'https://there', method: 'GET' };
+    assert.equal(countCall(request, ['request:bodySent']).assigned, 1);
+  });
+});
+
+describe('connections of HTTP', () => {
+  test('are no exchanges of another protocol where a proxy is their peer', async () => {
+    await withSilent(async (url, reached) => {
+      const calls = new Calls();
+      const exchanges = new TcpExchanges(calls);
+      exchanges.observe(true);
+      const { port } = new URL(url);
+      const sent = get({
+        ...{ host: 'elsewhere.invalid', port: 81 },
+        createConnection: () => connect(Number(port), '127.0.0.1'),
+      });
+      sent.on('error', () => {});
+      await reached(1);
+      assert.deepEqual(calls.read(performance.now()), {});
+      exchanges.observe(false);
+      sent.destroy();
+    });
+  });
+});
 
 describe("connections without Nagle's algorithm", () => {
   test("connections without Nagle's algorithm are found even while nothing is observed", async () => {

@@ -112,7 +112,8 @@ describe('observations of the probe', { concurrency: 2 }, () => {
       await served({ args }, async ({ hub, port, drive }) => {
         const sockets = Array.from({ length: 5 }, () => {
           const socket = connect(port, '127.0.0.1');
-          socket.write('GET /forever HTTP/1.1\r\nHost: here\r\n\r\n');
+          // The second one waits for the first response, without a connection of its own.
+          socket.write('GET /forever HTTP/1.1\r\nHost: here\r\n\r\n'.repeat(2));
           return socket;
         });
         await until(hub, (view) => view?.inFlight > 4);
