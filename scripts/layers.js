@@ -100,6 +100,7 @@ const OF_CLI = {
   'load/defaults': 'of load',
   'compare/defaults': 'of compare',
   'explain/defaults': 'of explain',
+  'explain/watch/until': '--until',
   'capacity/defaults': 'of capacity',
   'hosts/defaults': 'of --hosts',
   'hosts/host': '--hosts',

@@ -141,7 +141,7 @@ export async function runExplain(
         ...otherPorts.map(
           (other) => `port ${other}: the command listens there too; give its URL to load it`,
         ),
-        ...notAttached.map((reason) => `some processes of the server from inside: ${reason}`),
+        ...notAttached.map((reason) => `inside some processes of the server: ${reason}`),
       ]),
     };
   } finally {

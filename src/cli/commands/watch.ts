@@ -34,7 +34,7 @@ export async function watchCommand(invocation: ExplainInvocation): Promise<numbe
 function readOptions({ own, options, watching }: ExplainInvocation): WatchOptions {
   const { pid, attach } = own;
   if (options.command !== undefined) {
-    throw usageError('--watch is for a service that runs: --pid N, without a command');
+    throw usageError('--watch needs a running service: give --pid N in place of the command');
   }
   if (pid === undefined) {
     throw usageError('--watch needs the process: millrace explain --watch --pid N');
@@ -57,7 +57,9 @@ function readPort(target: string | URL): number {
     const { port, protocol } = new URL(/^\w+:\/\//.test(url) ? url : `http://${url}`);
     return Number(port) || (protocol === 'https:' ? 443 : 80);
   } catch {
-    throw usageError(`--watch takes a URL for its port alone (got '${url}')`);
+    throw usageError(
+      `--watch uses only the port of its URL, such as http://localhost:3000 (got '${url}')`,
+    );
   }
 }
 

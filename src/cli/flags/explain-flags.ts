@@ -119,7 +119,7 @@ const OWN: Flag<ExplainInvocation>[] = [
   toggle('allow-more-load', 'allowMoreLoad', true, {
     help: 'more load than asked for, on another machine too',
     details:
-      'A server on this machine is given up to twice the load that was asked for anyway, and up to 2000 connections where those are too few and it calls nobody elsewhere.',
+      'Without this flag, only a server on this machine gets more: up to twice the load, and up to 2000 connections if connections are the limit and the server calls no other machine.',
   }),
   count(
     'wait-stacks',

@@ -2,6 +2,7 @@
 
 import { usageError } from '../../errors/millrace-error.js';
 import { WATCH_DEFAULTS, WATCH_INTERVAL_MS } from '../../explain/defaults.js';
+import { parseUntil } from '../../explain/watch/until.js';
 import type { WatchOptions } from '../../index.js';
 import { mustBe } from '../../validation/shape.js';
 import { parseFlagDuration } from '../../validation/units.js';
@@ -21,14 +22,13 @@ export function newWatchFlags(): WatchFlags {
   return { watch: false, watching: {} };
 }
 
-const { text } = storeIn(({ watching }: WatchFlags) => watching);
 const { toggle } = storeIn((flags: WatchFlags) => flags);
 
 export const WATCH_FLAGS: readonly Flag<WatchFlags>[] = [
   toggle('watch', 'watch', true, {
-    help: 'watch --pid, started with --import millrace/observe',
+    help: 'report what limits the running service of --pid',
     details:
-      'Nothing is changed, and no load is made: only what clients send is looked at. A process is seen from inside if it was started with node --import millrace/observe. Ends with the service, or at Ctrl-C.',
+      'It makes no load and changes nothing: it observes the requests of clients. A process is observed from inside if it was started with node --import millrace/observe. A URL restricts the watch to the requests to its port. It ends with the service, or at Ctrl-C.',
   }),
   {
     name: 'interval',
@@ -45,12 +45,16 @@ export const WATCH_FLAGS: readonly Flag<WatchFlags>[] = [
       watching.interval = ms;
     },
   },
-  text('until', 'until', {
+  {
+    name: 'until',
     value: 'CONDITION',
-    help: 'with --watch: wait for this, explain it, end',
+    help: 'with --watch: explain the moment this becomes true',
     details:
       "Such as 'p99>500ms', 'mean>50ms', 'errors>1%' or 'rate<10': the condition that triggers, unlike --fail-on. Metrics: mean, p50, p75, p90, p95, p99, p99.9 and max of the response times, rate, errors. The window in which it became true is explained.",
-  }),
+    set({ watching }, value, flag) {
+      watching.until = parseUntil(value, flag).text;
+    },
+  },
 ];
 
 /** Flags that a watch has besides its own. */
@@ -64,7 +68,7 @@ export function checkWatchFlags({ watch }: WatchFlags, typed: readonly TypedFlag
   if (wrong === undefined) return;
   throw usageError(
     watch
-      ? `${wrong.flag} is of a load, and --watch makes none`
+      ? `--watch does not support ${wrong.flag}: it supports --pid, --attach, --json, --interval and --until`
       : `${wrong.flag} needs --watch: millrace explain --watch --pid N ${wrong.flag} ...`,
   );
 }

@@ -197,7 +197,14 @@ export interface InsideView {
   handlerTimes: Buckets;
   /** Share of time in garbage collection: young generation, old generation (stop the world), other kinds. */
   gc: { young: number; old: number; other: number; longestMs: number };
-  heap: { usedMb: number; limitMb: number; afterOldMb: number | null; externalMb: number };
+  /** `afterOldMb` after full collections: the sum over the processes that had one, `collectedPids`; `null` without any. */
+  heap: {
+    usedMb: number;
+    limitMb: number;
+    afterOldMb: number | null;
+    externalMb: number;
+    collectedPids: number[];
+  };
   /** Time for a trivial job in the thread pool, without the loop's own delay; `null` without a sample. */
   poolMs: { mean: number; max: number } | null;
   /** Times in which one callback blocked the loop for 20 ms or more. */

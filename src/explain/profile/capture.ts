@@ -161,10 +161,10 @@ const ANSWER_MS = 400;
 
 /** Takes a profile of each process that serves. Returns that of the busiest one; `null` without one. */
 export async function takeProfile(
-  hub: Pick<ProbeHub, 'command'>,
+  hub: Pick<ProbeHub, 'commandEach'>,
   ms: number,
 ): Promise<ProcessProfile | null> {
-  const answers = await hub.command('profile', { ms }).catch(() => []);
+  const answers = await hub.commandEach('profile', { ms });
   const profiles = answers.map(({ pid, profile }) => {
     const raw = profile as CpuProfile;
     return { pid, raw, busyMs: computeBusyMs(raw) };

@@ -9,18 +9,18 @@ const OF_PROBE = ['statistics', 'format'].map(
 );
 /** Folders of the native stack: installed as a package, and the one of this copy. */
 const STACK = ['/millrace/dist/http/', new URL('../../http/', import.meta.url).pathname];
-const PACKAGES = '/node_modules/';
+/** Folders of packages: the path of a source in a bundle may begin with one. */
+const PACKAGES = /(?:^|\/)node_modules\//;
 
 /** Whether code belongs to the service itself: not to Node.js, a package, the probe or the native stack. */
 export function isApplication({ url }: CallFrame): boolean {
-  return isScript(url) && !url.includes(PACKAGES);
+  return isScript(url) && !PACKAGES.test(url);
 }
 
 /** The package that code belongs to; `null` if none. */
 export function findPackage({ url }: CallFrame): string | null {
-  if (!isScript(url) || !url.includes(PACKAGES)) return null;
-  const [, name = null] =
-    /^((?:@[^/]+\/)?[^/]+)/.exec(url.slice(url.lastIndexOf(PACKAGES) + PACKAGES.length)) ?? [];
+  if (!isScript(url) || !PACKAGES.test(url)) return null;
+  const [, name = null] = /^((?:@[^/]+\/)?[^/]+)/.exec(url.split(PACKAGES).at(-1) ?? '') ?? [];
   return name;
 }
 

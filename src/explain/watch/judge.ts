@@ -28,14 +28,14 @@ export type Judgement = Pick<
 
 /** Minimum number of responses for a verdict. */
 const MIN_RESPONSES = 5;
-/** Tolerance for experiments, of which there are none. */
+/** Tolerance for experiments; a watch makes none. */
 const NO_NOISE = 0;
 
 /**
  * Judges a window by the detectors of explain. Without an experiment nothing is confirmed.
  *
  * @param waits what requests wait for; `null` if that was not observed
- * @param growing the heap after the first and the last full collection, if more of them have to tell whether it grows on
+ * @param growing the heap after the first and the last full collection, if there are too few to tell whether it keeps growing
  */
 export function judgeWindow(
   metrics: Metrics,
@@ -79,8 +79,11 @@ function matters({ mattersAtSustainedRate }: Limit): boolean {
 
 /** Whether there are enough responses for means. A process that has ended is a finding without any. */
 function hasEnoughResponses({ base }: Metrics, { limit, weight }: Hypothesis): boolean {
-  const isFatal = weight >= 1 || LIMITS[limit].isSevere === true;
-  return isFatal || base.load.requests.ok + base.load.requests.statusErrors >= MIN_RESPONSES;
+  const { ok, statusErrors } = base.load.requests;
+  const isFatal = limit === 'memory-growth' && weight >= 1;
+  if (isFatal || LIMITS[limit].isSevere === true) return true;
+  // What is certain is so with one response too.
+  return ok + statusErrors >= (weight >= 1 ? 1 : MIN_RESPONSES);
 }
 
 /** Describes the experiment that would confirm a limit, or the change that would. */
@@ -95,7 +98,7 @@ function describeConfirmation(chosen: Hypothesis): string {
   if (name === null || predicted === undefined) {
     return (
       text.confirm ??
-      'no experiment predicts it alone: make the change in one instance, and compare'
+      'no experiment tests this limit by itself: make the change in one instance and compare it with the others'
     );
   }
   const flag = needsFlag(name) ? ' --allow-dependency-experiments' : '';
@@ -108,15 +111,15 @@ function needsFlag(name: ExperimentName): boolean {
 }
 
 /**
- * Judges a window that was waited for. That nothing limits the service is said of the mean, and a condition on response
- * times or errors may be fulfilled by a few requests.
+ * Evaluates a window in which a condition became true. `no-limit` describes the mean, but a few requests can fulfil a condition
+ * on response times or errors.
  */
 export function judgeCondition(
   verdict: Judgement['verdict'],
   { text, isOfRate }: Until,
 ): Judgement['verdict'] {
   if (verdict.status !== 'no-limit' || isOfRate) return verdict;
-  const sentence = `cannot tell why ${text}, as on average ${verdict.sentence}`;
+  const sentence = `cannot tell why ${text}; on average, ${verdict.sentence}`;
   return { ...verdict, status: 'cannot-tell', sentence };
 }
 
@@ -131,7 +134,7 @@ function describeQueue({ limit, of, share: part }: WaitQueue): Unlimited {
     verdict: {
       limit,
       status: 'likely',
-      sentence: `${what}: ${share(part)} of those that wait are in the queue of ${of}.`,
+      sentence: `${what} (${of}): ${share(part)} of the waiting requests are in that queue.`,
       arithmetic: [],
       alsoLimiting: [],
     },
@@ -160,9 +163,9 @@ function describeNoLimit(metrics: Metrics): Unlimited {
   const stretch = unloadedLatencyMs ? responseMs / unloadedLatencyMs : null;
   if (!isBusy && (isShort || (stretch !== null && stretch < MIN_QUEUEING_STRETCH))) {
     const quiet =
-      stretch === null || stretch < MIN_TOLD_STRETCH
+      stretch === null || stretch < MIN_REPORTED_STRETCH
         ? ''
-        : `, and ${time(unloadedLatencyMs)} where requests hardly overlapped`;
+        : `, and ${time(unloadedLatencyMs)} in the quietest window`;
     return unlimited(
       'no-limit',
       `nothing limits the service: it answers ${seen}${quiet}${busy}${describeWait(metrics)}.`,
@@ -170,13 +173,13 @@ function describeNoLimit(metrics: Metrics): Unlimited {
   }
   const why =
     stretch === null
-      ? `${inFlight.toFixed(1)} requests are in flight, and whether they queue is not known, as there was no time yet in which requests hardly overlapped`
-      : `requests take ${stretch.toFixed(1)} times as long as where they hardly overlapped (${time(unloadedLatencyMs)}), and no limit fits`;
+      ? `${inFlight.toFixed(1)} requests are in flight, and it is not known whether they queue: no window with hardly overlapping requests has been observed yet`
+      : `requests take ${stretch.toFixed(1)} times as long as in the quietest window (${time(unloadedLatencyMs)}), and no limit explains it`;
   return unlimited('cannot-tell', `cannot tell: ${seen}${busy}; ${why}${describeWait(metrics)}.`);
 }
 
-/** Minimum ratio to the response time of single requests at which that is told. */
-const MIN_TOLD_STRETCH = 1.1;
+/** Minimum ratio to the response time of the quietest window at which that time is reported. */
+const MIN_REPORTED_STRETCH = 1.1;
 
 /** Describes what most requests wait for. */
 function describeWait(metrics: Metrics): string {
@@ -190,7 +193,7 @@ function addGrowth(
   { verdict, ...others }: Unlimited,
   { fromBytes, toBytes }: NonNullable<WatchMemory['growing']>,
 ): Unlimited {
-  const grown = `the heap after full collections has grown from ${bytes(fromBytes)} to ${bytes(toBytes)}; a few more of them tell whether it goes on`;
+  const grown = `the heap after full collections has grown from ${bytes(fromBytes)} to ${bytes(toBytes)}; a few more collections will show whether it keeps growing`;
   const sentence = `${verdict.sentence.replace(/^nothing limits the service/, 'nothing else limits the service').replace(/\.$/, '')}; ${grown}.`;
   return { ...others, verdict: { ...verdict, status: 'cannot-tell', sentence } };
 }

@@ -1,6 +1,6 @@
-import { median } from '../../statistics/median.js';
 import type { Retained } from '../hypotheses/history.js';
-import type { Observation } from '../observe/types.js';
+import type { InsideView, Observation } from '../observe/types.js';
+import { findSteadyGrowth, type HeapReading, MIN_COLLECTIONS } from './heap-growth.js';
 
 /** Windows that are remembered: with the shortest ones, some minutes; with usual ones, some hours. */
 const MAX_WINDOWS = 500;
@@ -14,28 +14,15 @@ const MIN_REQUESTS = 20;
  */
 const [MIN_ALONE_SHARE, MAX_IN_FLIGHT] = [0.6, 1.2];
 
-/** Minimum number of full collections whose heaps tell growth from chance. */
-const MIN_COLLECTIONS = 4;
-
-/** Minimum share of the collections after which the heap is larger than after the one before, if it grows steadily. */
-const MIN_RISES = 0.8;
-
-/** Minimum growth of the heap in the later half of the collections, as a share of that in the earlier half. */
-const MIN_STEADY_GROWTH = 0.6;
-
-/** Minimum growth of the heap, in bytes, that is told before it is known to go on. */
-const MIN_TOLD_GROWTH = 20e6;
-
-/** The heap of all processes after a full collection, and the requests answered until then. */
-interface HeapReading {
-  requests: number;
-  bytes: number;
-}
+/** Minimum growth of the heap that is reported before it is known to go on. */
+const MIN_REPORTED_GROWTH_BYTES = 20e6;
 
 /** What earlier windows say about a later one; bounded. */
 export class WatchMemory {
   #quietest: { aloneShare: number; block: Observation; window: number } | null = null;
-  readonly #heaps: HeapReading[] = [];
+  #heaps: HeapReading[] = [];
+  /** The processes whose heaps these are. */
+  #collected = '';
   #windows = 0;
   #requests = 0;
 
@@ -49,11 +36,11 @@ export class WatchMemory {
     return findSteadyGrowth(this.#heaps);
   }
 
-  /** The heap after the first and the last full collection, if it has grown and more of them have to tell whether it goes on. */
+  /** The heap after the first and the last full collection, if it has grown and there are too few to tell whether it keeps growing. */
   get growing(): { fromBytes: number; toBytes: number } | null {
     const [first, last] = [this.#heaps[0], this.#heaps.at(-1)];
     if (!first || !last || this.#heaps.length >= MIN_COLLECTIONS) return null;
-    const hasGrown = last.bytes - first.bytes >= MIN_TOLD_GROWTH;
+    const hasGrown = last.bytes - first.bytes >= MIN_REPORTED_GROWTH_BYTES;
     return hasGrown ? { fromBytes: first.bytes, toBytes: last.bytes } : null;
   }
 
@@ -62,7 +49,7 @@ export class WatchMemory {
     this.#windows += 1;
     if (!inside) return;
     this.#requests += inside.ended.all;
-    this.#addHeap(inside.heap.afterOldMb);
+    this.#addHeap(inside);
     const { all, alone } = inside.ended;
     const aloneShare = alone / Math.max(1, all);
     if (all < MIN_REQUESTS || aloneShare < MIN_ALONE_SHARE || inside.inFlight > MAX_IN_FLIGHT) {
@@ -76,43 +63,15 @@ export class WatchMemory {
     }
   }
 
-  #addHeap(afterOldMb: number | null): void {
+  #addHeap({ heap: { afterOldMb, collectedPids } }: InsideView): void {
     if (afterOldMb === null) return;
+    // With one more process the sum grows, and no heap.
+    const collected = [...collectedPids].sort((a, b) => a - b).join(' ');
+    if (collected !== this.#collected) this.#heaps = [];
+    this.#collected = collected;
     const bytes = afterOldMb * 1e6;
     if (this.#heaps.at(-1)?.bytes === bytes) return;
     this.#heaps.push({ requests: this.#requests, bytes });
     if (this.#heaps.length > MAX_WINDOWS) this.#heaps.shift();
   }
-}
-
-/** Finds growth of the heap that is no chance, and not the filling of a cache, which slows down. */
-export function findSteadyGrowth(heaps: readonly HeapReading[]): Retained | null {
-  if (heaps.length < MIN_COLLECTIONS) return null;
-  const third = Math.floor(heaps.length / 3);
-  const [first, middle, last] = [
-    heaps.slice(0, third),
-    heaps.slice(third, heaps.length - third),
-    heaps.slice(-third),
-  ].map(findMiddle);
-  if (!first || !middle || !last || last.requests === first.requests) return null;
-  const rises = heaps.slice(1).filter(({ bytes }, index) => bytes > (heaps[index]?.bytes ?? 0));
-  const [earlier, later] = [computeSlope(first, middle), computeSlope(middle, last)];
-  const isSteady =
-    rises.length >= MIN_RISES * (heaps.length - 1) && later >= MIN_STEADY_GROWTH * earlier;
-  return {
-    requests: last.requests - first.requests,
-    beforeBytes: first.bytes,
-    afterBytes: isSteady ? last.bytes : first.bytes,
-  };
-}
-
-function findMiddle(some: readonly HeapReading[]): HeapReading {
-  return {
-    requests: median(some.map(({ requests }) => requests)),
-    bytes: median(some.map(({ bytes }) => bytes)),
-  };
-}
-
-function computeSlope(from: HeapReading, to: HeapReading): number {
-  return (to.bytes - from.bytes) / Math.max(1, to.requests - from.requests);
 }

@@ -32,10 +32,8 @@ export function buildObservedLoad(traffic: ObservedTraffic): LoadResult {
     errorStatuses: {},
   };
   const answered = Math.max(0, all - aborted);
-  const statusErrors = Object.entries(errorStatuses).reduce(
-    (sum, [status, count]) => sum + (isError(Number(status)) ? count : 0),
-    0,
-  );
+  const failed = Object.entries(errorStatuses).filter(([status]) => isError(Number(status)));
+  const statusErrors = failed.reduce((sum, [, count]) => sum + count, 0);
   const latency = describeDurations(toDurations(inside), inside?.handlerMs ?? null);
   const meanInFlight = (inside?.inFlight ?? 0) + unread;
   const requests = {
@@ -67,7 +65,7 @@ export function buildObservedLoad(traffic: ObservedTraffic): LoadResult {
     connections: NO_CONNECTIONS,
     windowWaits: { requests: 0, totalMs: 0 },
     messages: 0,
-    statusCodes: errorStatuses,
+    statusCodes: Object.fromEntries(failed),
     ...{ errors: [], failingResponses: [], series: [], byName: [], warnings: [] },
     bytes: { sent: 0, received: 0 },
     generator: NO_GENERATOR,

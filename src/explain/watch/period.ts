@@ -1,4 +1,5 @@
 import { findListeningSockets } from '../../process/listening/port-owners.js';
+import { DEBUGGER_PORT } from '../observe/probe/attach.js';
 import type { ProbeHub } from '../observe/probe/hub.js';
 import { observeProcess, type ProcessObserver } from '../observe/process-observer.js';
 import { type SocketWatch, watchSockets } from '../observe/socket-sampler.js';
@@ -9,9 +10,6 @@ import { buildObservedLoad, toDurations } from './observed-load.js';
 const [PROCESS_INTERVAL_MS, SOCKET_INTERVAL_MS] = [500, 1000];
 
 const NO_SOCKETS: SocketGroup = { sockets: 0, min: 0, max: 0, unread: 0, unsent: 0 };
-
-/** The port on which Node.js opens its debugger. */
-const DEBUGGER_PORT = 9229;
 
 /** Observes a service from one report to the next. A period holds its readings: a new one begins without any. */
 export class WatchPeriod {

@@ -44,16 +44,26 @@ export class WatchedProcesses {
     return this.#hub.processes.length > 0;
   }
 
+  /** Whether any process has a channel: a busy one answers late. */
+  get isAnyConnected(): boolean {
+    return this.isAnyObserved || [...this.#channels.values()].some(({ destroyed }) => !destroyed);
+  }
+
   /** Why processes are not seen from inside, a sentence each; of several with the same reason the first. */
   describeGaps(pids: readonly number[]): string[] {
     const reasons = new Map<string, number>();
     const joined = new Set(this.#hub.processes.map(({ pid }) => pid));
-    for (const pid of pids) {
-      const isLate = this.#channels.get(pid)?.destroyed === false && !joined.has(pid);
+    for (const pid of pids.filter((one) => !joined.has(one))) {
+      const isLate = this.#channels.get(pid)?.destroyed === false;
       const why = this.#gaps.get(pid) ?? (isLate ? LATE : undefined);
       if (why !== undefined && !reasons.has(why)) reasons.set(why, pid);
     }
-    return [...reasons].map(([why, pid]) => `process ${pid} from inside: ${why}`);
+    return [...reasons].map(([why, pid]) => `inside process ${pid}: ${why}`);
+  }
+
+  /** Why any process of Node.js is not seen from inside, as above. */
+  describeAllGaps(): string[] {
+    return this.describeGaps([...this.#gaps.keys()]);
   }
 
   /** Connects to a process. Returns why that is not possible; `null` if it is connected. */
@@ -65,18 +75,18 @@ export class WatchedProcesses {
       const socket = await openSocket(place);
       if (socket === null) continue;
       this.#channels.set(pid, socket);
-      return (await this.#join(socket)) ? null : REFUSED;
+      return (await this.#join(pid, socket)) ? null : REFUSED;
     }
     return `its socket ${path} does not answer`;
   }
 
   /** Adds a channel, and waits until its process has introduced itself. Returns whether it has. */
-  async #join(socket: Socket): Promise<boolean> {
+  async #join(pid: number, socket: Socket): Promise<boolean> {
     const ending = new AbortController();
     const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(CONNECT_TIMEOUT_MS)]);
     socket.once('close', () => ending.abort());
     const greeting = once(this.#hub.events, 'hello', { signal });
-    this.#hub.add(socket);
+    this.#hub.add(socket, pid);
     return greeting.then(
       () => true,
       // A busy loop answers later.

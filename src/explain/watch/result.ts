@@ -24,7 +24,7 @@ export type WatchReason =
 export interface WatchedTraffic {
   /** Requests that ended, per second. */
   rate: number;
-  /** Responses with status 5xx or 429, and requests that clients gave up, as a share of all that ended. */
+  /** Responses with status 5xx or 429, and requests that clients aborted, as a share of all that ended. */
   errorShare: number;
   abortedShare: number;
   /**
@@ -86,10 +86,7 @@ export interface WatchReport {
   /** The requests in flight by stage. */
   population: ExplainStage[];
   evidence: ExplainEvidence[];
-  /**
-   * The most expensive functions, by a profile of the second after the window; empty without one. It is taken where a new
-   * limit is a busy loop, or the condition holds.
-   */
+  /** The most expensive functions, by a profile of the second after the window; empty unless the event loop was busy. */
   hot: HotFunction[];
   /**
    * What the requests in flight wait for, and where in the service's code that began, by what was observed in the two

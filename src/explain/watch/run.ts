@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { usageError } from '../../errors/millrace-error.js';
+import { MIN_PAUSE_MS } from '../../probe/protocol.cjs';
 import { checkPid, isRunning } from '../../process/discovery/check-pid.js';
+import { isNode } from '../../process/discovery/node-process.js';
+import { findListeningSockets } from '../../process/listening/port-owners.js';
 import { checkOptions, duration, flag, number, type Shapes, text } from '../../validation/shape.js';
 import { parseDuration } from '../../validation/units.js';
 import { EXPLAIN_DEFAULTS, WATCH_DEFAULTS, WATCH_INTERVAL_MS } from '../defaults.js';
@@ -33,6 +36,10 @@ const WATCH_OPTIONS: Shapes<WatchOptions> = {
   signal: () => {},
 };
 
+/** Minimum time for which what was observed of the code counts for later windows. */
+const MIN_RECENT_MS = 15_000;
+/** Minimum length of the last window: a shorter one shows nothing. */
+const MIN_LAST_MS = 1000;
 /** How long the end of the service remains unnoticed. */
 const POLL_MS = 500;
 /** How long to wait for samples; a busy loop takes them late. */
@@ -95,10 +102,11 @@ class Watch {
   #lastLimit: string | null = null;
   #reportedLimit: string | null = null;
   #isReported = false;
-  /** The last profile of a busy loop. */
-  #profile: ProfileView | null = null;
-  /** The last waits that were observed, and the requests in handlers meanwhile. */
-  #waits: { observed: ObservedWaits; inHandlers: number } | null = null;
+  /** The last profile of a busy loop, and the last waits with the requests in handlers meanwhile. */
+  #profile: Timed<{ view: ProfileView }> | null = null;
+  #waits: Timed<{ observed: ObservedWaits; inHandlers: number }> | null = null;
+  /** Why processes could not be attached. */
+  #notAttached: string[] = [];
 
   constructor(settings: WatchSettings) {
     const { pid, port, until, intervalMs, hub } = settings;
@@ -114,8 +122,21 @@ class Watch {
     const { pid, port, hub } = this.#settings;
     if (port !== null) hub.setPorts([port]);
     await this.#processes.update();
-    if (!attach || this.#processes.isAnyObserved) return;
-    await attachProbes(pid, port === null ? null : { host: 'localhost', port }, hub, signal);
+    if (attach && !this.#processes.isAnyObserved) {
+      const endpoint = port === null ? null : { host: 'localhost', port };
+      this.#notAttached = await attachProbes(pid, endpoint, hub, signal, true);
+    }
+    this.#checkVisible();
+    this.#beginPeriod();
+  }
+
+  /** Refuses to wait for a condition that is not seen. A process that serves may be yet to start. */
+  #checkVisible(): void {
+    const { until } = this.#settings;
+    if (until === null || this.#processes.isAnyConnected) return;
+    const why = this.#processes.describeAllGaps().join('; ');
+    if (why === '') return;
+    throw usageError(`cannot wait for ${until.text}: the requests are not observed; ${why}`);
   }
 
   /** Observes windows until the watch ends. */
@@ -126,13 +147,15 @@ class Watch {
       if (signal.aborted) return;
       const nowMs = performance.now();
       const step = await this.#observeStep(nowMs);
-      const current = this.#report(step);
-      const { limit } = current.verdict;
       if (hasEnded) {
-        yield this.#publish('ended', current);
+        const isShort = nowMs - this.#stepFromMs < MIN_LAST_MS;
+        const last = isShort ? this.#period.observe(this.#period.fromMs, nowMs) : step;
+        yield this.#publish('ended', this.#report(last));
         return;
       }
-      const value = until?.findValue(step.load) ?? null;
+      const { limit } = this.#report(step).verdict;
+      const isSeen = step.inside !== null || this.#processes.isAnyObserved;
+      const value = isSeen ? (until?.findValue(step.load) ?? null) : null;
       if (until && value !== null) {
         const report = await this.#reportFrom('condition', this.#stepFromMs, nowMs);
         const verdict = judgeCondition(report.verdict, until);
@@ -184,47 +207,67 @@ class Watch {
   }
 
   #report(block: Observation): WindowReport {
-    const profile = isWorthProfile(block) ? this.#profile : null;
-    const waits = this.#areWaitsOf(block) ? (this.#waits?.observed ?? null) : null;
-    const { heapExhaustions, processes } = this.#settings.hub;
-    return reportWindow(block, this.#memory, heapExhaustions, { profile, waits }, processes);
+    const { pid, port, hub } = this.#settings;
+    const isProfileOf = isWorthProfile(block) && this.#isRecent(this.#profile);
+    const code = {
+      profile: isProfileOf ? (this.#profile?.view ?? null) : null,
+      waits: this.#areWaitsOf(block) ? (this.#waits?.observed ?? null) : null,
+    };
+    return reportWindow(block, this.#memory, hub.heapExhaustions, code, {
+      connected: hub.processes,
+      isNode: (one) => isNode(one) !== false,
+      port,
+      listeningPorts: port === null ? [] : findListeningSockets(pid).map((one) => one.port),
+    });
+  }
+
+  /** Whether something was observed at most about an interval ago. */
+  #isRecent(last: Timed<object> | null): boolean {
+    const maxMs = Math.max(MIN_RECENT_MS, 1.5 * this.#settings.intervalMs);
+    return last !== null && performance.now() - last.atMs <= maxMs;
   }
 
   /** Whether the waits were observed under about the load of a window. */
   #areWaitsOf(block: Observation): boolean {
-    return (
-      this.#waits !== null && isWorthWaits(block) && isSimilarLoad(block, this.#waits.inHandlers)
-    );
+    const waits = this.#waits;
+    if (waits === null || !this.#isRecent(waits)) return false;
+    return isWorthWaits(block) && isSimilarLoad(block, waits.inHandlers);
   }
 
-  /** Reports on a window, with what the time after it shows of the code: where its loop is busy, and where requests wait if the load is still the same. */
+  /** Reports on a window, with a profile and the waits observed after it. Waits are left out if the load has changed. */
   async #reportFrom(reason: WatchReason, fromMs: number, toMs: number): Promise<WatchReport> {
     const block = this.#period.observe(fromMs, toMs);
-    const { hub } = this.#settings;
     // The next window begins where this one ends.
     this.#beginPeriod();
-    // The processes refuse either soon after another one.
-    if (isWorthProfile(block)) {
-      const profile = await takeProfile(hub, WATCH_DEFAULTS.profileMs);
-      if (profile) this.#profile = analyzeProfile(profile.raw);
-    }
+    if (isWorthProfile(block)) await this.#takeProfile();
     const isWorth = isWorthWaits(block);
     if (isWorth) await this.#observeWaits();
     const isOver = isWorth && this.#waits !== null && !this.#areWaitsOf(block);
     return this.#publish(reason, this.#report(block), isOver ? [WAITS_OVER] : []);
   }
 
-  /** Observes what requests wait for. */
+  /** Profiles the busy loop. The processes refuse that soon after the last time, whose profile counts then. */
+  async #takeProfile(): Promise<void> {
+    const profile = await takeProfile(this.#settings.hub, WATCH_DEFAULTS.profileMs);
+    const atMs = performance.now();
+    if (profile) this.#profile = { view: analyzeProfile(profile.raw), atMs };
+    else if (!isWithinPause(this.#profile)) this.#profile = null;
+  }
+
+  /** Observes what requests wait for; it is refused as a profile is. */
   async #observeWaits(): Promise<void> {
     const { hub } = this.#settings;
     const fromMs = performance.now();
     const how = { ms: WATCH_DEFAULTS.waitsMs, depth: EXPLAIN_DEFAULTS.waitStacks };
-    const paths = toWaitPaths(await hub.command('waits', how).catch(() => []));
-    if (paths.length === 0) return;
+    const paths = toWaitPaths(await hub.commandEach('waits', how));
+    if (paths.length === 0) {
+      if (!isWithinPause(this.#waits)) this.#waits = null;
+      return;
+    }
     const toMs = performance.now();
     await hub.requestSamples(toMs, SAMPLE_TIMEOUT_MS);
     const inHandlers = hub.between(fromMs, toMs)?.inFlight ?? 0;
-    this.#waits = { observed: { paths, cost: null }, inHandlers };
+    this.#waits = { observed: { paths, cost: null }, inHandlers, atMs: toMs };
   }
 
   /** Completes a report, and begins a new period. */
@@ -234,7 +277,7 @@ class Watch {
     const isOther = reason === 'interval' && limit !== this.#reportedLimit;
     this.#isReported = true;
     this.#lastLimit = this.#reportedLimit = limit;
-    const cannotSee = [...gaps, ...this.#listGaps(reason, report)];
+    const cannotSee = [...gaps, ...this.#notAttached, ...this.#listGaps(reason, report)];
     return {
       schemaVersion: 1,
       reason: isOther ? 'limit-changed' : reason,
@@ -270,8 +313,16 @@ class Watch {
   }
 }
 
+/** What was observed of the code, with the time of its end. */
+type Timed<Observed> = Observed & { atMs: number };
+
+/** Whether the processes still refuse another observation after the last one, which began some seconds before its end. */
+function isWithinPause(last: Timed<object> | null): boolean {
+  return last !== null && performance.now() - last.atMs < MIN_PAUSE_MS;
+}
+
 const WAITS_OVER =
-  'what the requests waited for: when that was observed, after the window, the load was another one';
+  'what the requests waited for: the load had changed by the time it was observed, after the window';
 
 /** Share of a core from which on a process that is not seen from inside is named beside one that is. */
 const MIN_RUN = 0.05;

@@ -31,6 +31,9 @@ export function parseUntil(text: string, option: string): Until {
   }
   const holds = `${isRate ? 'throughput' : metric}${opposite}${bound}`;
   const condition = readCondition(holds, text, option);
+  const isBeyondAll = comparison === '>' ? condition.bound >= 1 : condition.bound > 1;
+  if (bound.endsWith('%') && isBeyondAll)
+    throw usageError(`${option}: at most 100% of the requests are errors (got '${text}')`);
   return {
     text: text.trim(),
     isOfRate: isRate,

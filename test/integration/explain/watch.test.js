@@ -1,7 +1,7 @@
 // A service in production: `millrace/observe` inside, `millrace explain --watch` beside it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmodSync, lstatSync, mkdirSync, symlinkSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -87,6 +87,18 @@ describe('millrace/observe', { skip, concurrency: 3 }, () => {
         if (isPermitted) assert.equal(error, undefined);
         else assert.match(error, /^Error: not permitted in production: /);
       }
+    });
+  });
+
+  test('leaves a pipe that the application has not opened as it is', async () => {
+    await withService({ stdout: 'pipe' }, async ({ child, socket, ask }) => {
+      const readFlags = () =>
+        /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/${child.pid}/fdinfo/1`, 'utf8'))[1];
+      const before = readFlags();
+      await until(() => isThere(socket));
+      await ask('/hello');
+      await command(socket, [['sample', {}]]);
+      assert.equal(readFlags(), before);
     });
   });
 
@@ -276,11 +288,22 @@ describe('explain --watch', { skip, concurrency: 3 }, () => {
     });
   });
 
+  test('refuses to wait for what it cannot see', async () => {
+    await withService({ args: [] }, async ({ child }) => {
+      const watch = startWatch(child.pid, ['--until', 'p99>5s']);
+      assert.deepEqual(await watch.exited, [2, null]);
+      assert.match(
+        watch.errors(),
+        /^millrace: cannot wait for p99>5s: the requests are not observed; inside process \d+: start it with/,
+      );
+    });
+  });
+
   test('refuses in one line what a watch has no use for', async () => {
     /** @type {[string[], RegExp][]} */
     const cases = [
-      [['--until', 'p99<500ms'], /--until must be a condition to wait for|until must be/],
-      [['-c', '5'], /-c is of a load, and --watch makes none/],
+      [['--until', 'p99<500ms'], /^millrace: --until must be a condition to wait for/],
+      [['-c', '5'], /--watch does not support -c: it supports --pid, --attach/],
       [['--interval', '1ms'], /--interval must be from 1s to 10min/],
     ];
     for (const [flags, message] of cases) {

@@ -4,8 +4,9 @@ import { describe, test } from 'node:test';
 import { evaluateHypotheses } from '#internal/explain/limits/evaluate.js';
 import { LIMITS } from '#internal/explain/limits/limits.js';
 import { deriveMetrics } from '#internal/explain/metrics/derive.js';
+import { findSteadyGrowth } from '#internal/explain/watch/heap-growth.js';
 import { judgeCondition, judgeWindow } from '#internal/explain/watch/judge.js';
-import { findSteadyGrowth, WatchMemory } from '#internal/explain/watch/memory.js';
+import { WatchMemory } from '#internal/explain/watch/memory.js';
 import { buildObservedLoad, toDurations } from '#internal/explain/watch/observed-load.js';
 import { isSimilarLoad, reportWindow } from '#internal/explain/watch/report.js';
 import { parseUntil } from '#internal/explain/watch/until.js';
@@ -218,34 +219,31 @@ describe('limits in a watch', () => {
     const window = buildWindow({ outbound: [] });
     const { status, sentence } = judgeWindow(toMetrics(window), HISTORY).verdict;
     assert.equal(status, 'cannot-tell');
-    assert.match(sentence, /whether they queue is not known/);
+    assert.match(sentence, /it is not known whether they queue/);
     const same = buildWindow({ ...quiet.inside, inFlight: 5, outbound: [] });
     assert.equal(judgeWindow(toMetrics(same, same), HISTORY).verdict.status, 'no-limit');
   });
 
   test('where most of the waiting requests are in a known queue, that is the limit', () => {
     const metrics = toMetrics(buildWindow({ outbound: [] }));
-    const judge = (waitsFor, part) => {
-      const of = (name, ms) => ({ waitsFor: name, ms, route: 'GET /', source: null, frames: [] });
+    const judge = (queue, part) => {
+      const of = (queue, ms) => ({ queue, ms, route: 'GET /', source: null, frames: [] });
       /** @type {any} */
-      const waits = {
-        paths: [of(waitsFor, 100 * part), of('timer', 100 * (1 - part))],
-        cost: null,
-      };
+      const waits = { paths: [of(queue, 100 * part), of(null, 100 * (1 - part))], cost: null };
       return judgeWindow(metrics, HISTORY, waits).verdict;
     };
-    const { limit, status, sentence } = judge('pool of pg: a connection', 0.68);
+    const pool = { kind: 'pool', name: 'pool of pg' };
+    const { limit, status, sentence } = judge(pool, 0.68);
     assert.deepEqual([limit, status], ['outbound-pool', 'likely']);
     assert.equal(
       sentence,
-      'requests wait for a connection: 68 % of those that wait are in the queue of pool of pg.',
+      'requests wait for a connection (pool of pg): 68 % of the waiting requests are in that queue.',
     );
-    assert.equal(judge('limiter (p-limit)', 0.93).limit, 'serialized');
-    assert.equal(judge('lock (async-mutex)', 0.93).limit, 'serialized');
-    assert.equal(judge('pool of pg: a connection', 0.4).status, 'cannot-tell');
-    for (const other of ['promise', 'timer']) {
-      assert.equal(judge(other, 0.9).status, 'cannot-tell', other);
+    for (const kind of ['limiter', 'lock']) {
+      assert.equal(judge({ kind, name: kind }, 0.93).limit, 'serialized');
     }
+    assert.equal(judge(pool, 0.4).status, 'cannot-tell');
+    assert.equal(judge(null, 0.9).status, 'cannot-tell');
   });
 
   test('with less than a request in flight nothing limits the throughput', () => {
@@ -260,7 +258,7 @@ describe('limits in a watch', () => {
     const slow = parseUntil('p99>50ms', 'until');
     const { status, sentence } = judgeCondition(verdict, slow);
     assert.equal(status, 'cannot-tell');
-    assert.match(sentence, /^cannot tell why p99>50ms, as on average nothing limits the service/);
+    assert.match(sentence, /^cannot tell why p99>50ms; on average, nothing limits the service/);
     assert.equal(judgeCondition(verdict, parseUntil('rate<10', 'until')), verdict);
     const limited = { ...verdict, status: /** @type {const} */ ('likely') };
     assert.equal(judgeCondition(limited, slow), limited);
@@ -292,15 +290,15 @@ describe('what several requests at a time tell', () => {
 });
 
 describe('a window without a request', () => {
-  /** @param {Parameters<typeof reportWindow>[4]} connected */
-  const report = (connected, { run = 0, exhausted = [] } = {}) => {
+  /** @param {import('#internal/explain/watch/unseen-requests.js').ConnectedProcess[]} connected */
+  const report = (connected, { run = 0, exhausted = [], ...service } = {}) => {
     const window = { ...buildWindow({}, busy(run)), inside: null };
     const { verdict, processes } = reportWindow(
       /** @type {any} */ (window),
       new WatchMemory(),
       exhausted,
       { profile: null, waits: null },
-      connected,
+      { connected, isNode: () => true, port: null, listeningPorts: [], ...service },
     );
     return { ...verdict, isObserved: processes[0].isObserved };
   };
@@ -309,13 +307,27 @@ describe('a window without a request', () => {
   test('of a process that is not seen from inside says so', () => {
     const { status, sentence, isObserved } = report([], { run: 0.9 });
     assert.deepEqual([status, isObserved], ['cannot-tell', false]);
-    assert.match(sentence, /the requests are not seen, only the threads/);
+    assert.match(sentence, /the requests are not observed.* so its event loop is probably/);
   });
 
   test('of an idle process is no limit', () => {
     const { status, sentence, isObserved } = report([{ pid, serving: false }]);
     assert.deepEqual([status, isObserved], ['no-limit', true]);
     assert.match(sentence, /^no limit is seen: no request came to node:http/);
+  });
+
+  test('of a busy program that is not Node.js has no event loop', () => {
+    const { sentence } = report([], { run: 0.9, isNode: () => false });
+    assert.doesNotMatch(sentence, /event loop/);
+  });
+
+  test('names the port that counts, and whether the service listens on it', () => {
+    const connected = [{ pid, serving: false }];
+    const other = report(connected, { port: 443, listeningPorts: [3000, 3000] });
+    assert.equal(other.status, 'cannot-tell');
+    assert.match(other.sentence, /only requests to port 443 count.* listens on 3000\.$/);
+    const own = report(connected, { port: 3000, listeningPorts: [3000] });
+    assert.match(own.sentence, /^no limit is seen: no request came to port 3000 of node:http/);
   });
 
   test('of a process that served before is a blocked loop', () => {
@@ -326,7 +338,7 @@ describe('a window without a request', () => {
 
   test('beside a busy process that is not seen says nothing of requests', () => {
     const { sentence } = report([{ pid: pid + 1, serving: false }], { run: 0.4 });
-    assert.match(sentence, /the requests are not seen/);
+    assert.match(sentence, /the requests are not observed/);
   });
 
   test('after a process ended with a full heap names that', () => {
@@ -334,6 +346,7 @@ describe('a window without a request', () => {
     const { limit, status, sentence } = report([{ pid, serving: false }], { exhausted });
     assert.deepEqual([limit, status], ['memory-growth', 'likely']);
     assert.match(sentence, /process 9 has ended with 180 MB in a heap of 190 MB/);
+    assert.equal(report([], { exhausted }).limit, 'memory-growth');
   });
 
   test('waits count for a window under about the load under which they were observed', () => {
@@ -342,6 +355,11 @@ describe('a window without a request', () => {
     assert.deepEqual(fits, [11, 20, 39]);
   });
 });
+
+/** The heap of processes that have collected it. */
+function heapOf(collectedPids, afterOldMb) {
+  return { usedMb: 200, limitMb: 2000, afterOldMb, externalMb: 0, collectedPids };
+}
 
 describe('the memory of a watch', () => {
   test('keeps a window of single requests', () => {
@@ -357,13 +375,23 @@ describe('the memory of a watch', () => {
   test('tells that the heap has grown before it knows whether that goes on', () => {
     const memory = new WatchMemory();
     for (const afterOldMb of [40, 160]) {
-      memory.add(buildWindow({ heap: { usedMb: 200, limitMb: 2000, afterOldMb, externalMb: 0 } }));
+      memory.add(buildWindow({ heap: heapOf([1], afterOldMb) }));
     }
     assert.deepEqual(memory.growing, { fromBytes: 40e6, toBytes: 160e6 });
     const same = buildWindow({ ...quiet.inside, outbound: [] });
     const { verdict } = judgeWindow(toMetrics(same, same), HISTORY, null, memory.growing);
     assert.equal(verdict.status, 'cannot-tell');
     assert.match(verdict.sentence, /has grown from 40\.0 MB to 160 MB/);
+  });
+
+  test('forgets the heaps of other processes', () => {
+    const memory = new WatchMemory();
+    const add = (pids, afterOldMb) => memory.add(buildWindow({ heap: heapOf(pids, afterOldMb) }));
+    add([1], 40);
+    add([1, 2], 160);
+    assert.equal(memory.growing, null);
+    add([2, 1], 200);
+    assert.deepEqual(memory.growing, { fromBytes: 160e6, toBytes: 200e6 });
   });
 
   test('takes a heap for growing only if it grows steadily', () => {
@@ -409,6 +437,15 @@ describe('a condition to wait for', () => {
     assert.equal(parseUntil('p99>1ms', '--until').findValue(none), null);
     assert.equal(parseUntil('errors>0', '--until').findValue(none), null);
     assert.equal(parseUntil('rate<10', '--until').findValue(none), 0);
+  });
+
+  test('is refused if it can never hold', () => {
+    assert.equal(parseUntil('errors>=100%', '--until').findValue(load), null);
+    for (const text of ['errors>100%', 'errors>=101%']) {
+      assert.throws(() => parseUntil(text, '--until'), {
+        message: `--until: at most 100% of the requests are errors (got '${text}')`,
+      });
+    }
   });
 
   test('is refused in one line', () => {

@@ -36,15 +36,21 @@ const MIN_BYTES_PER_REQUEST = 256;
 /** Maximum time until the heap is full at which its growth is a limit. */
 const MAX_SECONDS_LEFT = 20 * 60;
 
-/** Describes a process that ended because its heap was full. */
-function describeHeapExhaustion({ heapUsedMb, heapLimitMb, requests }: HeapExhaustion): Hypothesis {
+/** Describes a process that ended because its heap was full. What it had answered before a watch began is not known. */
+function describeHeapExhaustion(
+  { heapUsedMb, heapLimitMb, requests }: HeapExhaustion,
+  isWatched: boolean,
+): Hypothesis {
+  const after = isWatched ? '' : ` under the load after ${rate(requests)} requests`;
   return {
     limit: 'memory-growth',
     weight: 1,
-    sentence: `out of memory: a process of the server ended under the load after ${rate(requests)} requests; its heap had ${bytes(heapUsedMb * 1e6)} of at most ${bytes(heapLimitMb * 1e6)}.`,
-    arithmetic: [
-      `${bytes(heapUsedMb * 1e6)} / ${rate(requests)} requests = at most ${bytes((heapUsedMb * 1e6) / Math.max(1, requests))} per request`,
-    ],
+    sentence: `out of memory: a process of the server ended${after}; its heap had ${bytes(heapUsedMb * 1e6)} of at most ${bytes(heapLimitMb * 1e6)}.`,
+    arithmetic: isWatched
+      ? []
+      : [
+          `${bytes(heapUsedMb * 1e6)} / ${rate(requests)} requests = at most ${bytes((heapUsedMb * 1e6) / Math.max(1, requests))} per request`,
+        ],
     evidence: [
       { what: 'heap used at the end', value: heapUsedMb, unit: 'MB', source: 'probe' },
       { what: 'limit of the heap', value: heapLimitMb, unit: 'MB', source: 'probe' },
@@ -65,7 +71,7 @@ function detectMemoryGrowth(metrics: Metrics, { retained, exhausted }: History):
   const limit = 'memory-growth';
   const { inside } = metrics.base;
   const [first] = exhausted;
-  if (first) return describeHeapExhaustion(first);
+  if (first) return describeHeapExhaustion(first, metrics.isWatched === true);
   if (!retained || !inside) return null;
   const grown = retained.afterBytes - retained.beforeBytes;
   const each = grown / Math.max(1, retained.requests);
@@ -76,7 +82,7 @@ function detectMemoryGrowth(metrics: Metrics, { retained, exhausted }: History):
     };
   }
   const room = Math.max(0, inside.heap.limitMb * 1e6 - retained.afterBytes);
-  const seconds = room / (each * Math.max(1, metrics.throughput));
+  const seconds = room / (each * Math.max(1e-9, metrics.throughput));
   const soon = seconds < MAX_SECONDS_LEFT;
   return {
     limit,

@@ -37,7 +37,7 @@ function detectCpuQuota(metrics: Metrics): Detected {
   if (!isThrottled(base.outside)) {
     return { limit, why: `${share(quota.throttledPeriods)} of the quota's periods were throttled` };
   }
-  const cpuMs = (base.outside.cpu.server * 1000) / Math.max(1, throughput);
+  const cpuMs = (base.outside.cpu.server * 1000) / Math.max(1e-9, throughput);
   return {
     limit,
     weight: 0.98,

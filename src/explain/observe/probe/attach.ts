@@ -6,6 +6,7 @@ import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type MillraceError, usageError } from '../../../errors/millrace-error.js';
+import type { ProbeOptions } from '../../../probe/agent.cjs';
 import { findAcceptingProcesses } from '../../../process/listening/accepting-processes.js';
 import { findListeningSockets } from '../../../process/listening/port-owners.js';
 import type { Endpoint } from '../../../process/listening/types.js';
@@ -15,7 +16,7 @@ import type { ProbeHub } from './hub.js';
 
 const PROBE = fileURLToPath(new URL('../../../probe/agent.cjs', import.meta.url));
 /** The port on which Node.js opens its debugger on SIGUSR1, unless configured otherwise. */
-const DEBUGGER_PORT = 9229;
+export const DEBUGGER_PORT = 9229;
 const TIMEOUT_MS = 5000;
 const POLL_MS = 20;
 const REQUEST_TIMEOUT_MS = 500;
@@ -30,6 +31,7 @@ const SIGUSR1 = 1n << 9n;
  *
  * Returns the reason for each process that could not get the probe. Workers that are forked later have no probe either.
  *
+ * @param isObserver whether the probes only observe, in production
  * @throws {MillraceError} `ERR_MILLRACE_USAGE` with the reason, if no process can get it.
  */
 export async function attachProbes(
@@ -37,6 +39,7 @@ export async function attachProbes(
   endpoint: Endpoint | null,
   hub: ProbeHub,
   signal: AbortSignal,
+  isObserver = false,
 ): Promise<string[]> {
   const pids = await findAcceptingProcesses(server, endpoint, signal);
   if (pids === null) {
@@ -44,7 +47,7 @@ export async function attachProbes(
   }
   const failures: Error[] = [];
   for (const pid of pids) {
-    await attachProbe(pid, hub).catch((error: Error) => failures.push(error));
+    await attachProbe(pid, hub, isObserver).catch((error: Error) => failures.push(error));
   }
   const [first] = failures;
   if (first && failures.length === pids.length) throw first;
@@ -57,7 +60,7 @@ export async function attachProbes(
  *
  * @throws {MillraceError} `ERR_MILLRACE_USAGE` with the reason, if it fails.
  */
-export async function attachProbe(pid: number, hub: ProbeHub): Promise<void> {
+export async function attachProbe(pid: number, hub: ProbeHub, isObserver = false): Promise<void> {
   const fail = (reason: string) => createAttachError(pid, reason);
   checkTarget(pid, fail);
   if (await findDebuggerUrl(DEBUGGER_PORT)) {
@@ -76,7 +79,8 @@ export async function attachProbe(pid: number, hub: ProbeHub): Promise<void> {
   // Its rejection matters only if nothing failed before.
   joined.catch(() => {});
   try {
-    await loadProbe(pid, url, hub.path, signal);
+    const options: ProbeOptions = { isRunning: true, isObserver };
+    await loadProbe(pid, url, { channel: hub.path, options }, signal);
     await joined;
   } catch (error) {
     throw fail(signal.aborted ? 'the probe did not answer' : (error as Error).message);
@@ -154,7 +158,7 @@ async function waitForHello(hub: ProbeHub, pid: number, signal: AbortSignal): Pr
 async function loadProbe(
   pid: number,
   url: string,
-  channel: string,
+  { channel, options }: { channel: string; options: ProbeOptions },
   signal: AbortSignal,
 ): Promise<void> {
   const client = await CdpClient.connect(url, signal);
@@ -162,9 +166,9 @@ async function loadProbe(
     signal.addEventListener('abort', () => client.close());
     const own = await evaluate(client, 'process.pid');
     if (own !== readNamespacePid(pid)) throw new Error(`the debugger belongs to process ${own}`);
-    const path = JSON.stringify(channel);
+    const how = [channel, options].map((one) => JSON.stringify(one)).join(', ');
     try {
-      const connect = `require(${JSON.stringify(PROBE)}).connectProbe(${path}, true)`;
+      const connect = `require(${JSON.stringify(PROBE)}).connectProbe(${how})`;
       await evaluate(client, `${connect}; undefined`);
     } finally {
       // Closing the debugger ends this connection. Node.js 20 may crash if the connection ends from this side

@@ -82,17 +82,22 @@ export class ProbeHub {
     await once(this.#server, 'listening');
   }
 
-  /** Adds the channel to a probe: one that has connected here, or one that this process has connected to. */
-  add(socket: Socket): void {
+  /**
+   * Adds the channel to a probe: one that has connected here, or one that this process has connected to.
+   *
+   * @param pid the id of its process as this process sees it, if it is known
+   */
+  add(socket: Socket, pid: number | null = null): void {
     this.#open.add(socket);
-    const probed = new ProbedProcess(socket, {
-      onHello: (hello) => {
+    const listeners = {
+      onHello: (hello: Hello) => {
         if (!this.#all.has(probed)) this.#greet(probed);
         this.#all.add(probed);
         this.events.emit('hello', hello);
       },
-      onSample: (hello) => this.events.emit('sample', hello),
-    });
+      onSample: (hello: Hello) => this.events.emit('sample', hello),
+    };
+    const probed = new ProbedProcess(socket, listeners, pid);
     socket.on('close', () => {
       this.#open.delete(socket);
       if (probed.hello) this.events.emit('left', probed.hello);
@@ -154,7 +159,7 @@ export class ProbeHub {
    * are samples; `null` if there are none or too few.
    */
   between(fromMs: number, toMs: number): InsideView | null {
-    const workers = findExpectedWorkers(this.#ports, this.processes);
+    const workers = findExpectedWorkers(this.#ports, this.#connected);
     return buildProbeView(selectServing([...this.#all]), fromMs, toMs, workers);
   }
 
@@ -185,11 +190,25 @@ export class ProbeHub {
     name: Name,
     args: Commands[Name],
   ): Promise<Answers[Name][]> {
+    return Promise.all(this.#targets.map((probed) => probed.command(name, args)));
+  }
+
+  /** Sends a command to the same processes, and returns the answers of those that can run it. */
+  async commandEach<Name extends CommandName>(
+    name: Name,
+    args: Commands[Name],
+  ): Promise<Answers[Name][]> {
+    const asked = this.#targets.map((probed) => probed.command(name, args));
+    const answers = await Promise.allSettled(asked);
+    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  }
+
+  /** The processes that receive a command. */
+  get #targets(): ProbedProcess[] {
     const connected = this.#connected;
-    const servingOnes = selectServing(connected);
+    const serving = selectServing(connected);
     // Processes that serve only other ports are left alone.
-    const targets = servingOnes.length > 0 || this.#ports !== null ? servingOnes : connected;
-    return Promise.all(targets.map((probed) => probed.command(name, args)));
+    return serving.length > 0 || this.#ports !== null ? serving : connected;
   }
 
   /** Forgets what was observed before a past time, so that an observation can last. */
@@ -232,15 +251,15 @@ function selectServing(some: ProbedProcess[]): ProbedProcess[] {
  * Finds the cluster workers that are expected to receive requests for these ports: those that listen according to their
  * primary process. If it knows of none, all workers: the primary may pass connections on itself, or have no probe.
  */
-function findExpectedWorkers(ports: number[] | null, known: Hello[]): number[] {
+function findExpectedWorkers(ports: number[] | null, known: readonly ProbedProcess[]): number[] {
   const isWanted = (port: number) => ports === null || ports.includes(port);
-  const isMeant = ({ pid, ppid }: Hello) => {
-    const first = known.find((one) => one.pid === ppid);
+  const isMeant = ({ ownPid, hello }: ProbedProcess) => {
+    const first = known.find((one) => one.ownPid === hello?.ppid)?.hello;
     const those = first?.listeningWorkers.filter(({ port }) => isWanted(port)) ?? [];
-    return those.length === 0 || those.some((one) => one.pid === pid);
+    return those.length === 0 || those.some(({ pid }) => pid === ownPid);
   };
-  const workers = known.filter(({ clusterRole }) => clusterRole === 'worker');
-  return workers.filter(isMeant).map(({ pid }) => pid);
+  const workers = known.filter(({ hello }) => hello?.clusterRole === 'worker');
+  return workers.filter(isMeant).flatMap(({ hello }) => hello?.pid ?? []);
 }
 
 /**

@@ -28,16 +28,21 @@ const COMMAND_TIMEOUT_MS = 8000;
 /** This side of the channel to one process with a probe. */
 export class ProbedProcess {
   hello: Hello | null = null;
+  /** The id that the process has for itself and its own processes; 0 before it has introduced itself. */
+  ownPid = 0;
   /** Whether the process is expected to end, so that its end is not a finding. */
   isExpectedToEnd = false;
   /** In chronological order. */
   readonly samples: FullSample[] = [];
   readonly #socket: Socket;
+  readonly #pid: number | null;
   readonly #listeners: Listeners;
   readonly #pending = new PendingCalls();
 
-  constructor(socket: Socket, listeners: Listeners) {
+  /** @param pid the process's id as this process sees it, if it is known: in a container it has another one */
+  constructor(socket: Socket, listeners: Listeners, pid: number | null = null) {
     this.#socket = socket;
+    this.#pid = pid;
     this.#listeners = listeners;
     let rest = '';
     socket.setEncoding('utf8');
@@ -92,8 +97,9 @@ export class ProbedProcess {
     // Any program of this user may connect.
     const message = parseObject<ProbeMessage>(line);
     if (message?.type === 'hello') {
-      this.hello = message;
-      this.#listeners.onHello(message);
+      this.ownPid = message.pid;
+      this.hello = this.#pid === null ? message : { ...message, pid: this.#pid };
+      this.#listeners.onHello(this.hello);
     } else if (message?.type === 'sample' && this.hello) {
       this.#add(message);
       this.#listeners.onSample(this.hello);

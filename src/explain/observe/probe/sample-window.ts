@@ -7,6 +7,9 @@ type CountersByName = Record<string, Counters>;
 /** Growth of the counters of one process in a range of time. */
 export interface SampleWindow {
   process: ProbedProcess;
+  fromMs: number;
+  toMs: number;
+  /** Its length. */
   ms: number;
   /** The samples within the range. */
   samples: FullSample[];
@@ -36,6 +39,8 @@ export function cutWindow(
   const stop = findMoment(samples, to);
   return {
     process,
+    fromMs: from,
+    toMs: to,
     ms: to - from,
     samples: samples.filter(({ at }) => at > from && at <= stop.after.at),
     last: stop.after,

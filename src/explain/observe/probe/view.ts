@@ -1,4 +1,4 @@
-import type { Counters } from '../../../probe/protocol.cjs';
+import type { Counters, MemoryUsage } from '../../../probe/protocol.cjs';
 import { computeQuantile } from '../../../statistics/histogram.cjs';
 import type { InsideView, OutboundView, RouteView } from '../types.js';
 import type { FullSample, ProbedProcess } from './process.js';
@@ -6,13 +6,15 @@ import { cutWindow, type SampleWindow, sumByName, sumCounters } from './sample-w
 
 /** A shorter window says nothing. */
 const MIN_WINDOW_MS = 50;
+/** Minimum share of a range that a process covers which was there all the time. */
+const MIN_WHOLE_SHARE = 0.8;
 const MB = 1e6;
 /** Prefix of origins whose protocol is not HTTP. */
 export const TCP_PREFIX = 'tcp://';
 
 /**
  * Builds the view of the processes in a range of time. Rates and numbers are sums, shares are means over the processes,
- * `utilization` is that of the busiest.
+ * `utilization` is that of the busiest. A process that began or ended within the range counts for its part of it.
  */
 export function buildProbeView(
   processes: ProbedProcess[],
@@ -26,19 +28,28 @@ export function buildProbeView(
   if (windows.length === 0) return null;
   const each = windows.map((window) => window.computeGrowth(({ counters }) => counters));
   const sum = sumCounters(each);
-  const ms = Math.max(...windows.map((window) => window.ms));
+  const ms =
+    Math.max(...windows.map((one) => one.toMs)) - Math.min(...windows.map((one) => one.fromMs));
   const of = (name: string) => sum[name] ?? 0;
   /** Per second, summed over all processes. */
   const rate = (name: string) => (of(name) * 1000) / ms;
   /** As a share of the time of all processes. */
-  const share = (time: number) => time / (ms * windows.length);
+  const totalMs = windows.reduce((all, window) => all + window.ms, 0);
+  const share = (time: number) => time / totalMs;
+  const isWhole = ({ ms: own, process }: SampleWindow) =>
+    own >= MIN_WHOLE_SHARE * ms || isThere(process, fromMs);
+  const partial = listPids(windows.filter((window) => !isWhole(window)));
+  const utilizations = windows.map((window, index) => {
+    const part = isWhole(window) ? 1 : window.ms / ms;
+    return part * utilization(each[index] ?? {});
+  });
   return {
     seconds: ms / 1000,
-    processes: windows.length,
-    pids: windows.flatMap(({ process }) => process.hello?.pid ?? []),
-    workers,
-    utilization: Math.max(...each.map(utilization)),
-    busyLoops: each.map(utilization).reduce((sum, one) => sum + one, 0),
+    processes: Math.max(1, Math.round(totalMs / ms)),
+    pids: listPids(windows.filter(isWhole)),
+    workers: workers.filter((pid) => !partial.includes(pid)),
+    utilization: Math.max(...utilizations),
+    busyLoops: utilizations.reduce((all, one) => all + one, 0),
     loops: of('loops') > 0 ? rate('loops') : null,
     eventsPerLoop: of('loops') > 0 ? of('events') / of('loops') : null,
     started: rate('begun'),
@@ -68,7 +79,7 @@ export function buildProbeView(
       residualMs: share(of('stallSquaredMs')) / 2,
       byCause: sumStalls(windows),
     },
-    routes: buildRouteViews(windows, ms),
+    routes: buildRouteViews(windows, ms, totalMs),
     outbound: buildOutboundViews(windows, ms),
     output: {
       writes: rate('writes'),
@@ -85,6 +96,16 @@ export function buildProbeView(
     maxSemiSpaceMb: windows[0]?.process.hello?.maxSemiSpaceMb ?? null,
     resources: averageResources(windows),
   };
+}
+
+/** Whether a process was there before a time, and has not left. A busy loop takes its samples late. */
+function isThere({ isConnected, samples }: ProbedProcess, fromMs: number): boolean {
+  const firstMs = samples[0]?.at ?? Number.POSITIVE_INFINITY;
+  return isConnected && firstMs <= fromMs + MIN_WINDOW_MS;
+}
+
+function listPids(windows: SampleWindow[]): number[] {
+  return windows.flatMap(({ process }) => process.hello?.pid ?? []);
 }
 
 function utilization({ idleMs = 0, activeMs = 0 }: Counters): number {
@@ -126,19 +147,21 @@ function buildPoolView(jobs: number, sumMs: number, max: number): InsideView['po
 }
 
 function buildHeapView(windows: SampleWindow[]): InsideView['heap'] {
-  const heap: InsideView['heap'] = { usedMb: 0, limitMb: 0, afterOldMb: null, externalMb: 0 };
-  for (const { process, last } of windows) {
+  const readings = windows.flatMap(({ process, last }) => {
     const known = process.samples.filter(({ at, memory }) => memory && at <= last.at);
     const levels = known.at(-1)?.memory;
-    if (!levels) continue;
-    heap.usedMb += levels.heapUsed / MB;
-    heap.limitMb += levels.heapLimit / MB;
-    heap.externalMb += levels.external / MB;
-    if (levels.heapAfterOld !== null) {
-      heap.afterOldMb = (heap.afterOldMb ?? 0) + levels.heapAfterOld / MB;
-    }
-  }
-  return heap;
+    return levels ? [{ levels, pid: process.hello?.pid ?? 0 }] : [];
+  });
+  const sum = (pick: (levels: MemoryUsage) => number | null) =>
+    readings.reduce((all, { levels }) => all + (pick(levels) ?? 0) / MB, 0);
+  const collected = readings.filter(({ levels }) => levels.heapAfterOld !== null);
+  return {
+    usedMb: sum(({ heapUsed }) => heapUsed),
+    limitMb: sum(({ heapLimit }) => heapLimit),
+    externalMb: sum(({ external }) => external),
+    afterOldMb: collected.length > 0 ? sum(({ heapAfterOld }) => heapAfterOld) : null,
+    collectedPids: collected.map(({ pid }) => pid),
+  };
 }
 
 function sumStalls(windows: SampleWindow[]): InsideView['stalls']['byCause'] {
@@ -170,7 +193,7 @@ function buildViews<Part extends { counters: Counters }, View>(
   );
 }
 
-function buildRouteViews(windows: SampleWindow[], ms: number): RouteView[] {
+function buildRouteViews(windows: SampleWindow[], ms: number, totalMs: number): RouteView[] {
   const toView: ToView<RouteView> = (route, counters, times) => {
     const { ended = 0, handlerMs = 0, syncMs = 0 } = counters;
     if (ended === 0) return null;
@@ -185,7 +208,7 @@ function buildRouteViews(windows: SampleWindow[], ms: number): RouteView[] {
       handlerP99Ms: computeQuantile(times, 0.99) ?? 0,
       syncMs: syncMs / ended,
       syncMaxMs: Math.max(0, ...syncTimes),
-      syncShare: syncMs / (ms * windows.length),
+      syncShare: syncMs / totalMs,
     };
   };
   return buildViews(
