@@ -47,7 +47,8 @@ export function buildRemedy(
 }
 
 /** How the time of a function or of a call is saved. */
-const SAVING = 'do that less often, or keep its result if it serves again (predicted without it)';
+const SAVING =
+  'do that less often, or reuse its result (the prediction is for a service without it)';
 
 /** How the same work is done beside the loop. */
 const IN_OTHER_THREADS =

@@ -2,6 +2,7 @@ import type { Findings } from '../findings.js';
 import type { LimitId } from '../limit-ids.js';
 import type { Metrics } from '../metrics/types.js';
 import type { Waits } from '../result.js';
+import type { Queue } from '../waits/wait-names.js';
 import type { WaitPath } from '../waits/wait-paths.js';
 import { buildWaits, countInHandlers, type ObservedWaits } from '../waits/waits-graph.js';
 import { deriveRequestBreakdown } from './request-breakdown.js';
@@ -35,19 +36,18 @@ type IsWaitOfLimit = (path: WaitPath) => boolean;
 const isForAnswer: IsWaitOfLimit = ({ source: { kind, phase } }) =>
   phase === 'answer' && (kind === 'http' || kind === 'socket' || kind === 'promise');
 
-/** What requests wait for where these are the limit. */
+/** Recognizes the waits that a limit causes. */
 const WAITS_OF: Partial<Record<LimitId, IsWaitOfLimit>> = {
-  serialized: ({ source: { kind, phase }, waitsFor }) =>
-    kind === 'promise' && phase !== 'answer' && !waitsFor.startsWith('pool of '),
+  serialized: ({ source: { kind, phase }, queue }) =>
+    kind === 'promise' && phase !== 'answer' && queue?.kind !== 'pool',
   // A pool of the service's own is known as a promise only; a known lock is no pool.
-  'outbound-pool': ({ source: { kind, phase }, waitsFor }) =>
-    phase === 'connection' ||
-    (kind === 'promise' && phase === '' && !waitsFor.startsWith('lock (')),
+  'outbound-pool': ({ source: { kind, phase }, queue }) =>
+    phase === 'connection' || (kind === 'promise' && phase === '' && queue?.kind !== 'lock'),
   'saturated-dependency': isForAnswer,
   'slow-dependency': isForAnswer,
 };
 
-/** A queue in which requests wait, by what they wait for. */
+/** The queue that limits the service, by what requests wait for. */
 export interface WaitQueue {
   limit: 'outbound-pool' | 'serialized';
   /** Of what the queue is: a pool, a limiter, a lock. */
@@ -56,23 +56,23 @@ export interface WaitQueue {
   share: number;
 }
 
-/** Finds the queue in which most of the waiting requests are, where what they wait for is known to be one; otherwise `null`. */
+/** Finds the queue in which most of the waiting requests are; `null` if they are not in a known one. */
 export function findWaitQueue({ paths }: ObservedWaits): WaitQueue | null {
-  const sums = new Map<string, number>();
+  const sums = new Map<string, { queue: Queue; ms: number }>();
   let total = 0;
-  for (const { ms, waitsFor } of paths) {
+  for (const { ms, queue } of paths) {
     total += ms;
-    sums.set(waitsFor, (sums.get(waitsFor) ?? 0) + ms);
+    if (!queue) continue;
+    const known = sums.get(queue.name) ?? { queue, ms: 0 };
+    known.ms += ms;
+    sums.set(queue.name, known);
   }
-  const [most] = [...sums].sort(([, a], [, b]) => b - a);
-  if (!most || most[1] < MIN_QUEUED_SHARE * total) return null;
-  const [waitsFor, ms] = most;
-  const isPool = waitsFor.endsWith(': a connection');
-  if (!isPool && !/^(lock|limiter) \(/.test(waitsFor)) return null;
+  const [most] = [...sums.values()].sort((a, b) => b.ms - a.ms);
+  if (!most || most.ms < MIN_QUEUED_SHARE * total) return null;
   return {
-    limit: isPool ? 'outbound-pool' : 'serialized',
-    of: waitsFor.replace(/: a connection$/, ''),
-    share: ms / total,
+    limit: most.queue.kind === 'pool' ? 'outbound-pool' : 'serialized',
+    of: most.queue.name,
+    share: most.ms / total,
   };
 }
 
@@ -88,7 +88,7 @@ export function formatWaitPlace(limit: LimitId, waits: ObservedWaits | null): st
   return place ? `; the requests wait ${place}` : '';
 }
 
-/** Describes where in the service's code the requests wait that a limit lets wait: `in takeLock (store.js:12)`. */
+/** Describes where in the service's code requests wait because of a limit: `in takeLock (store.js:12)`. */
 export function describeWaitPlace(limit: LimitId, waits: ObservedWaits | null): string | null {
   const isMeant = WAITS_OF[limit];
   if (!waits || !isMeant) return null;

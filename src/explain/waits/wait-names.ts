@@ -17,14 +17,14 @@ const DRIVERS: Record<string, string> = {
   memjs: 'Memcached',
 };
 
-/** Packages by what a caller waits for; any other gives promises of its own. */
+/** Packages whose promises stand for a lock, a limiter or a pool. */
 const LOCKS = new Set(['async-mutex', 'async-lock', 'await-lock', 'mutexify', 'async-sema']);
 const LIMITERS = new Set(['p-limit', 'p-queue', 'bottleneck', 'fastq', 'limiter']);
 const POOLS = new Set(['pg-pool', 'generic-pool', 'tarn', 'mysql2', 'mysql', 'mariadb']);
 
 /** Resources of Node.js that run in the thread pool, by their names without the ending. */
 const POOL_JOB =
-  /^(ZLIB|PBKDF2|SCRYPT|HKDF|RANDOM\w*|KEYPAIRGEN|KEYGEN|SIGN|CIPHER|HASH|DERIVEBITS|CHECKPRIME)/;
+  /^(ZLIB|PBKDF2|SCRYPT|HKDF|RANDOMBYTES|RANDOMPRIME|KEYPAIRGEN|KEYGEN|SIGN|CIPHER|HASH|DERIVEBITS|CHECKPRIME)/;
 const JOB_NAMES: Record<string, string> = {
   ZLIB: 'compression',
   RANDOMBYTES: 'random bytes',
@@ -33,16 +33,50 @@ const JOB_NAMES: Record<string, string> = {
   KEYGEN: 'key generation',
 };
 
+/** The name of the waits of which no code was seen. */
+export const NOT_ATTRIBUTED = 'not attributed';
+
 /** The code that waits, innermost first, as far as names depend on it. */
 export interface WaitingCode {
   /** Packages within the service's own innermost function. */
   packages: readonly string[];
   /** The function of Node.js that was called from outside; `null` if unknown. */
   nodeFunction: string | null;
+  /** The module of Node.js that has this function, such as `node:fs`; `null` if unknown. */
+  nodeModule: string | null;
+}
+
+/** The functions that start a program; their inner ones have other names. */
+const STARTS_OF_PROGRAMS = /^(exec|execFile|fork|spawn)$/;
+
+/** A queue in which a request waits until another one leaves. */
+export interface Queue {
+  kind: 'pool' | 'lock' | 'limiter';
+  /** `pool of pg`, `http://there:80` (an agent's), `lock (async-mutex)`, `limiter (p-limit)`. */
+  name: string;
+}
+
+/** Finds the queue in which a request waits; `null` if it waits for something else, or if the queue is of unknown code. */
+export function findQueue({ kind, target, phase }: WaitSource, code: WaitingCode): Queue | null {
+  if (kind === 'http' && phase === 'connection') return { kind: 'pool', name: target || 'HTTP' };
+  const driver = findDriver(code);
+  if (kind !== 'promise' || (driver && phase === 'answer')) return null;
+  const pool = code.packages.find((name) => POOLS.has(name)) ?? driver;
+  if (pool) return { kind: 'pool', name: `pool of ${nameDriver(pool)}` };
+  const lock = code.packages.find((name) => LOCKS.has(name));
+  if (lock) return { kind: 'lock', name: `lock (${lock})` };
+  const limiter = code.packages.find((name) => LIMITERS.has(name));
+  return limiter ? { kind: 'limiter', name: `limiter (${limiter})` } : null;
 }
 
 /** Names what a request waits for. */
-export function nameWait({ kind, target, phase }: WaitSource, code: WaitingCode): string {
+export function nameWait(source: WaitSource, code: WaitingCode): string {
+  const { kind, target, phase } = source;
+  if (isOfProgram(source, code)) {
+    const { nodeFunction } = code;
+    const isKnown = nodeFunction !== null && STARTS_OF_PROGRAMS.test(nodeFunction);
+    return isKnown ? `child process: ${nodeFunction}` : 'child process';
+  }
   switch (kind) {
     case 'http':
       return `${target || 'HTTP'}: ${namePhase(phase)}`;
@@ -65,10 +99,16 @@ export function nameWait({ kind, target, phase }: WaitSource, code: WaitingCode)
     case 'socket':
       return nameAnswer(target, code);
     case 'promise':
-      return namePromise(target, phase, code);
+      return namePromise(source, code);
     case 'unseen':
-      return 'not attributed';
+      return NOT_ATTRIBUTED;
   }
+}
+
+/** Whether the end of another program is waited for, or its output, which comes by a socket without an address. */
+function isOfProgram({ kind, target }: WaitSource, { nodeModule }: WaitingCode): boolean {
+  const isOutput = kind === 'socket' && target === '' && nodeModule === 'node:child_process';
+  return isOutput || (kind === 'resource' && target === 'PROCESSWRAP');
 }
 
 function namePhase(phase: WaitSource['phase']): string {
@@ -83,7 +123,7 @@ function nameResource(type: string): string {
 }
 
 /**
- * Tells what was waited for with the code known. Bytes that settle a promise count only with a driver of that connection:
+ * Refines what was waited for by the code that waited. Bytes that settle a promise count only with a driver of that connection:
  * a lock is released by code that was continued by bytes for another request.
  */
 export function refineSource(source: WaitSource, code: WaitingCode): WaitSource {
@@ -107,15 +147,10 @@ function nameDriver(name: string): string {
 }
 
 /** Names what a promise stands for. */
-function namePromise(target: string, phase: WaitSource['phase'], code: WaitingCode): string {
-  const driver = findDriver(code);
-  if (driver && phase === 'answer') return nameAnswer(target, code);
-  const pool = code.packages.find((name) => POOLS.has(name)) ?? driver;
-  if (pool) return `pool of ${nameDriver(pool)}: a connection`;
-  const lock = code.packages.find((name) => LOCKS.has(name));
-  if (lock) return `lock (${lock})`;
-  const limiter = code.packages.find((name) => LIMITERS.has(name));
-  if (limiter) return `limiter (${limiter})`;
+function namePromise(source: WaitSource, code: WaitingCode): string {
+  const queue = findQueue(source, code);
+  if (queue) return queue.kind === 'pool' ? `${queue.name}: a connection` : queue.name;
+  if (source.phase === 'answer' && findDriver(code)) return nameAnswer(source.target, code);
   const [innermost] = code.packages;
   return innermost ? `promise of ${innermost}` : 'promise';
 }

@@ -3,13 +3,15 @@ import type { CallFrame } from '../profile/call-tree.js';
 import { findPackage } from '../profile/code-origin.js';
 import { FrameResolver } from '../profile/frame-resolver.js';
 import type { FlameFrame } from '../result.js';
-import { nameWait, refineSource } from './wait-names.js';
+import { findQueue, nameWait, type Queue, refineSource } from './wait-names.js';
 
 /** Time for which requests of one route waited for one thing at one place in the code. */
 export interface WaitPath {
   source: WaitSource;
   /** What is waited for, in words. */
   waitsFor: string;
+  /** The queue in which they wait; `null` if it is none, or not known. */
+  queue: Queue | null;
   route: string;
   /** The code that waits, outermost first: from the service's own outermost function on; without Node.js's own. */
   frames: FlameFrame[];
@@ -40,15 +42,18 @@ function toPath(
   const inner = own < 0 ? stack : stack.slice(0, own);
   const packages = inner.flatMap((frame) => findPackage(calls[frame] as CallFrame) ?? []);
   const outside = stack.findIndex(isOutside);
-  const called = resolved[stack[outside - 1] ?? -1];
-  const nodeFunction = called?.origin === 'node' ? nameFunction(called.name) : null;
+  const called = stack[outside - 1] ?? -1;
+  const isNode = resolved[called]?.origin === 'node';
+  const nodeFunction = isNode ? nameFunction(resolved[called]?.name ?? '') : null;
+  const nodeModule = isNode ? (calls[called]?.url ?? null) : null;
   // Outside of the service's own code are its framework and Node.js.
   const code = stack.slice(0, own < 0 ? stack.length : stack.findLastIndex(isOwn) + 1);
-  const waiting = { packages, nodeFunction };
+  const waiting = { packages, nodeFunction, nodeModule };
   const refined = refineSource(source, waiting);
   return {
     source: refined,
     waitsFor: nameWait(refined, waiting),
+    queue: findQueue(refined, waiting),
     route,
     frames: code
       .filter(isOutside)

@@ -3,6 +3,7 @@ import { FlameGraphBuilder } from '../flame-graph/builder.js';
 import { selectHeaviest } from '../flame-graph/paths.js';
 import type { RouteView } from '../observe/types.js';
 import type { ExplainStage, ExplainStageName, FlameFrame, HeavyPath, Waits } from '../result.js';
+import { NOT_ATTRIBUTED } from './wait-names.js';
 import type { WaitPath } from './wait-paths.js';
 
 /** Stages of the population whose requests wait in handlers. */
@@ -13,7 +14,6 @@ const HANDLER_STAGES = new Set<ExplainStageName>([
   'dns-lookup',
   'handler',
 ]);
-const UNSEEN = 'not attributed';
 
 /** What was observed of the waits. */
 export interface ObservedWaits {
@@ -49,7 +49,7 @@ export function buildWaits(
   for (const { waitsFor, frames, requests } of weighed)
     builder.add([nameFrame(waitsFor), ...frames], requests);
   const left = inHandlers - sum(weighed);
-  if (left > inHandlers * 1e-6) builder.add([nameFrame(UNSEEN)], left);
+  if (left > inHandlers * 1e-6) builder.add([nameFrame(NOT_ATTRIBUTED)], left);
   for (const { stage, label, requests } of population)
     if (!HANDLER_STAGES.has(stage)) builder.add([nameFrame(label)], requests);
   return {
@@ -62,7 +62,8 @@ export function buildWaits(
 
 /**
  * Divides the requests among the paths. Each route has the part that its requests take by their rate and time: in the
- * sample, routes with long waits or many of them are rarer than they are.
+ * sample, routes with long waits or many of them are rarer than they are. A route of which no request ended has the part
+ * that it has in the sample.
  */
 function weigh(
   paths: readonly WaitPath[],
@@ -77,15 +78,18 @@ function weigh(
       (rate * Math.max(0, handlerMs - syncMs)) / 1000,
     ]),
   );
-  const total = [...expected.values()].reduce((all, one) => all + one, 0);
-  const allMs = [...observedMs.values()].reduce((all, one) => all + one, 0);
+  const total = sumUp([...expected.values()]);
+  const isExpected = (route: string) => total > 0 && expected.has(route);
+  const observed = [...observedMs];
+  const allMs = Math.max(Number.MIN_VALUE, sumUp([...observedMs.values()]));
+  const expectedShare =
+    sumUp(observed.flatMap(([route, ms]) => (isExpected(route) ? ms : []))) / allMs;
   return paths.map((path) => {
-    const share = path.ms / Math.max(Number.MIN_VALUE, observedMs.get(path.route) ?? 0);
-    const ofRoute =
-      total > 0
-        ? (expected.get(path.route) ?? 0) / total
-        : (observedMs.get(path.route) ?? 0) / allMs;
-    return { ...path, requests: inHandlers * ofRoute * share };
+    const ofRoute = Math.max(Number.MIN_VALUE, observedMs.get(path.route) ?? 0);
+    const part = isExpected(path.route)
+      ? (expectedShare * (expected.get(path.route) ?? 0)) / total
+      : ofRoute / allMs;
+    return { ...path, requests: (inHandlers * part * path.ms) / ofRoute };
   });
 }
 
@@ -107,6 +111,10 @@ function nameFrame(name: string): FlameFrame {
   return { name, place: '', origin: 'none' };
 }
 
+function sumUp(values: readonly number[]): number {
+  return values.reduce((all, one) => all + one, 0);
+}
+
 function sum(parts: readonly { requests: number }[]): number {
-  return parts.reduce((all, { requests }) => all + requests, 0);
+  return sumUp(parts.map(({ requests }) => requests));
 }

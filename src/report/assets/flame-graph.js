@@ -13,9 +13,9 @@
   for (const figure of document.querySelectorAll('.flame-graph')) show(figure);
 
   function show(figure) {
-    const { field, unit } = figure.dataset;
+    const { field } = figure.dataset;
     const { graph } = result[field];
-    const { sum, from, wide, depth } = JSON.parse(
+    const { sum, from, wide, depth, units, origins } = JSON.parse(
       document.getElementById(`layout-${field}`).textContent,
     );
     const { parents, self } = graph;
@@ -100,15 +100,19 @@
 
     function describe(node) {
       const percent = `${toText(100 * wideOf(node))} %`;
-      const weight = `${toText(wideOf(node) * sum)} ${unit}`;
+      const weight = toWeight(wideOf(node) * sum);
       if (node === WHOLE) return `all: ${weight}`;
       const { name, place, origin } = frames[node];
       const own = toText((100 * self[node]) / sum);
-      const names = { application: 'your code', dependency: 'package', none: '', node: 'Node.js' };
-      const kind = names[origin] ?? origin.replace('-', ' ');
+      const kind = origin === 'none' ? '' : origins[origin];
       return [`${name}${place && ` ${place}`}`, percent, weight, `${own} % itself`, kind]
         .filter((part) => part !== '')
         .join(' · ');
+    }
+
+    function toWeight(weight) {
+      const [factor, unit] = units.find(([least]) => weight >= least) ?? units.at(-1);
+      return `${toText(weight / factor)} ${unit}`;
     }
 
     function select(node) {

@@ -22,9 +22,13 @@ export function formatCpuPaths(explanation: Explanation, sheet: Sheet): string[]
     paths.length > 0 ? `outside it: ${outside}` : `none of it is in your code: ${outside}`;
   return [
     sheet.paint('dim', `in your code, by CPU time (the event loop is ${share(cpu.busy)} busy)`),
-    ...formatPaths(paths, sheet),
+    ...formatPaths(paths.map(addCost), sheet),
     ...(outside === '' ? [] : formatParagraph(sheet, `  ${rest}`, 4)),
   ];
+}
+
+function addCost(path: DescribedPath): DescribedPath {
+  return path.weight === '' ? path : { ...path, weight: `costs ${path.weight}` };
 }
 
 /** Formats what requests wait for, and where in the service's own code that began. */

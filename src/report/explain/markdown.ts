@@ -55,7 +55,7 @@ function formatOwnCode(explanation: Explanation): string[] {
       paths.map((path) => [
         escapeMarkdown([path.where, path.how].filter((part) => part !== '').join(', ')),
         path.share,
-        path.weight.replace('costs ', '') || '-',
+        path.weight || '-',
       ]),
     );
   return [

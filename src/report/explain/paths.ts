@@ -19,7 +19,7 @@ export interface DescribedPath {
   where: string;
   /** How it is reached and what it calls: `called by handler (server.js:30), mostly in digest`, or the hottest line; may be empty. */
   how: string;
-  /** What it costs: `costs 1,240 req/s`, `12.4 requests`, `1.02 kB per request`; may be empty. */
+  /** What it costs: `1,240 req/s`, `12.4 requests`, `1.02 kB per request`; may be empty. */
   weight: string;
 }
 
@@ -30,14 +30,14 @@ const MAX_CALLERS = 2;
 export function describeCpuPaths({ cpu }: Explanation): DescribedPath[] {
   return (cpu?.heaviest ?? []).map((path) => ({
     ...describePath(path, cpu?.graph ?? null, path.hotLine),
-    weight: path.throughputCost === null ? '' : `costs ${rate(path.throughputCost)} req/s`,
+    weight: path.throughputCost === null ? '' : `${rate(path.throughputCost)} req/s`,
   }));
 }
 
 /** Describes how much of the waits is attributed, and what observing them costs. */
 export function describeWaits({ attributed, cost }: Waits): string {
   const lost = cost && share(Math.max(0, 1 - cost.ratio));
-  return `${share(attributed)} attributed${lost ? `; observing them costs ${lost} of throughput` : ''}`;
+  return `${share(attributed)} are attributed to code${lost ? `; observing them costs ${lost} of throughput` : ''}`;
 }
 
 /** Describes the heaviest paths of waits: `where` begins with what is waited for. */

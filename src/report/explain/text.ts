@@ -7,7 +7,14 @@ import { formatStatistic } from '../distributions/distribution.js';
 import type { TextOptions } from '../load/text.js';
 import { describePlan } from '../plan.js';
 import { drawBar } from '../text/bars.js';
-import { createSheet, formatList, formatParagraph, joinBlocks, type Sheet } from '../text/sheet.js';
+import {
+  createSheet,
+  formatIndented,
+  formatList,
+  formatParagraph,
+  joinBlocks,
+  type Sheet,
+} from '../text/sheet.js';
 import { formatAllocations, formatCpuPaths, formatWaitPaths } from './code.js';
 import { describeShare, MAX_NAMES } from './requests.js';
 import { STATUS } from './status.js';
@@ -63,11 +70,6 @@ function formatVerdict({ verdict }: Explanation, sheet: Sheet): string[] {
   ];
 }
 
-function formatIndented(sheet: Sheet, text: string, indent = 2): string[] {
-  const [first = '', ...others] = formatParagraph(sheet, text, indent + 2);
-  return [`${' '.repeat(indent)}${first}`, ...others];
-}
-
 const BAR_WIDTH = 20;
 
 function formatPopulation({ population, load }: Explanation, sheet: Sheet): string[] {
@@ -109,6 +111,7 @@ function formatExperiments({ experiments, verdict }: Explanation, sheet: Sheet):
       ...formatIndented(
         sheet,
         `${what} ${measuredRatio(measured)}${prediction}${against.length > 0 ? `; against ${against.join(', ')}` : ''}`,
+        undefined,
         6,
       ),
     ];

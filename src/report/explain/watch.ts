@@ -2,7 +2,13 @@ import type { WatchedTraffic, WatchReason, WatchReport } from '../../explain/wat
 import { amount } from '../../format/ratios.js';
 import { bytes, cores, duration, plural, rate, share, time } from '../../format/units.js';
 import { drawBar } from '../text/bars.js';
-import { createSheet, formatParagraph, joinBlocks, type Sheet } from '../text/sheet.js';
+import {
+  createSheet,
+  formatIndented,
+  formatParagraph,
+  joinBlocks,
+  type Sheet,
+} from '../text/sheet.js';
 import { formatPaths } from './code.js';
 import { describeWaitPaths } from './paths.js';
 import { STATUS } from './status.js';
@@ -67,7 +73,7 @@ function describeTraffic({ rate: perSecond, responseMs, ...others }: WatchedTraf
     `p50 ${time(p50)}, p99 ${time(p99)}, mean ${time(mean)}`,
     `${amount(inFlight)} in flight${unread >= 0.05 ? `, ${amount(unread)} of them unread` : ''}`,
     ...(errorShare > 0 ? [`${share(errorShare)} errors (5xx, 429)`] : []),
-    ...(abortedShare > 0 ? [`${share(abortedShare)} given up by clients`] : []),
+    ...(abortedShare > 0 ? [`${share(abortedShare)} aborted by clients`] : []),
   ].join('; ');
 }
 
@@ -133,9 +139,4 @@ function formatRoutes({ routes }: WatchReport, sheet: Sheet): string[] {
         ),
       ),
   ];
-}
-
-function formatIndented(sheet: Sheet, text: string): string[] {
-  const [first = '', ...others] = formatParagraph(sheet, text, 4);
-  return [`  ${first}`, ...others];
 }

@@ -3,7 +3,7 @@ import { html, type Markup, renderJsonScript } from '../html/markup.js';
 import { layOut } from './layout.js';
 import { ORIGINS } from './origins.js';
 import { drawPicture } from './picture.js';
-import { formatWeight } from './weights.js';
+import { formatWeight, WEIGHT_UNITS } from './weights.js';
 
 /** What the files of a page with flame graphs are called, in `assets/`. */
 export const FLAME_GRAPH_STYLE = 'flame-graph.css';
@@ -18,13 +18,6 @@ export interface FlameGraphFigure {
   /** What the weights are, in a sentence. */
   explanation: string;
 }
-
-/** What a weight is, for the script: `12.3 ms`. */
-const UNITS: Record<FlameGraph['unit'], string> = {
-  ms: 'ms',
-  requests: 'requests',
-  bytes: 'B per request',
-};
 
 /**
  * Renders a flame graph, outermost frames at the top. Without a script it is a picture; with it the frames can be
@@ -44,8 +37,9 @@ export function renderFlameGraph({
   const shortened = {
     ...{ from: layout.from.map(shorten), wide: layout.wide.map(shorten), depth: layout.depth },
     sum: layout.sum,
+    ...{ units: WEIGHT_UNITS[graph.unit], origins: ORIGINS },
   };
-  return html`<figure class="plot flame-graph" data-field="${field}" data-unit="${UNITS[graph.unit]}">
+  return html`<figure class="plot flame-graph" data-field="${field}">
 <figcaption><h3>${heading}: ${whole}</h3><p>${explanation}</p></figcaption>
 <div class="tools" hidden><label>Search <input type="search" autocomplete="off" spellcheck="false"></label> <button type="button">Whole graph</button> <output></output></div>
 <p class="details" aria-live="polite" hidden>Click a frame or press Enter to zoom in, Escape to zoom out; arrow keys go from frame to frame.</p>

@@ -6,7 +6,7 @@ import { formatWeight } from './weights.js';
 
 /** Height of a row in pixels. */
 const ROW = 20;
-/** What is drawn without a script: the frames that are wide enough to be seen, and so many rows and frames. */
+/** Limits of the picture without a script: minimum share of a frame, maximum number of rows and of frames. */
 const [MIN_SHARE, MAX_ROWS, MAX_FRAMES] = [0.002, 30, 1500];
 
 /** Draws the outer frames of a graph, as a picture that needs no script. */

@@ -2,7 +2,13 @@ import { duration, rate } from '../../format/units.js';
 import type { LabCause, LabClaim, LabResult, LabTable, StudyResult } from '../../lab/result.js';
 import { STATUS } from '../explain/status.js';
 import type { TextOptions } from '../load/text.js';
-import { createSheet, formatParagraph, joinBlocks, type Sheet } from '../text/sheet.js';
+import {
+  createSheet,
+  formatIndented,
+  formatParagraph,
+  joinBlocks,
+  type Sheet,
+} from '../text/sheet.js';
 import { formatValue } from './format-value.js';
 
 /** Formats repeated studies as text, without a trailing line break. */
@@ -136,10 +142,4 @@ const CLAIM_WORDS = {
 function formatPart(sheet: Sheet, heading: string, lines: string[]): string[] {
   if (lines.length === 0) return [];
   return [sheet.paint('dim', heading), ...lines.flatMap((line) => formatIndented(sheet, line))];
-}
-
-function formatIndented(sheet: Sheet, text: string, ink?: Parameters<Sheet['paint']>[0]): string[] {
-  const [first = '', ...others] = formatParagraph(sheet, text, 4);
-  const lines = [`  ${first}`, ...others];
-  return ink ? lines.map((line) => sheet.paint(ink, line)) : lines;
 }

@@ -42,6 +42,13 @@ export function formatParagraph(sheet: Sheet, text: string, indent: number, ink?
   return indentFurtherLines(sheet, wrap(text, sheet.width - indent, ' '), indent, ink);
 }
 
+/** Wraps a paragraph whose first line is indented; further lines are indented by two more. */
+export function formatIndented(sheet: Sheet, text: string, ink?: Ink, indent = 2): string[] {
+  const [first = '', ...others] = formatParagraph(sheet, text, indent + 2);
+  const lines = [`${' '.repeat(indent)}${first}`, ...others];
+  return ink ? lines.map((line) => sheet.paint(ink, line)) : lines;
+}
+
 /** Wraps a list separated by commas; further lines are indented. */
 export function formatList(sheet: Sheet, text: string, indent: number, ink?: Ink): string[] {
   return indentFurtherLines(sheet, wrap(text, sheet.width - indent, ', '), indent, ink);

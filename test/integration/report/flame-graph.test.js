@@ -62,7 +62,7 @@ describe('flame graphs in a browser', { skip }, () => {
     await page.locator('.flame-graph svg.frames').first().focus();
     await page.keyboard.press('Escape');
     equal(await widthOf('hashPassword'), before);
-    equal(await details(), 'all: 2,000 ms');
+    equal(await details(), 'all: 2 s');
     // As in a tab that is not shown yet.
     await figure.evaluate((hidden) => {
       hidden.style.display = 'none';

@@ -26,6 +26,10 @@ function nameOf(source, ...frames) {
   return path(source, ...frames, HANDLER).waitsFor;
 }
 
+function queueOf(source, ...frames) {
+  return path(source, ...frames, HANDLER).queue;
+}
+
 test('waits are named by what is waited for', () => {
   const http = { kind: 'http', target: 'http://there:80' };
   assert.equal(nameOf({ ...http, phase: 'connection' }), 'http://there:80: a connection');
@@ -35,7 +39,15 @@ test('waits are named by what is waited for', () => {
   assert.equal(nameOf({ kind: 'timer' }), 'timer');
   assert.equal(nameOf({ kind: 'resource', target: 'SCRYPTREQUEST' }), 'thread pool: scrypt');
   assert.equal(nameOf({ kind: 'resource', target: 'ZLIB' }), 'thread pool: compression');
-  assert.equal(nameOf({ kind: 'resource', target: 'PROCESSWRAP' }), 'process');
+  const random = { kind: 'resource', target: 'RANDOMBYTESREQUEST' };
+  assert.equal(nameOf(random), 'thread pool: random bytes');
+  const program = { kind: 'resource', target: 'PROCESSWRAP' };
+  assert.equal(nameOf(program, frame('spawn', 'node:child_process', 3)), 'child process: spawn');
+  assert.equal(nameOf(program), 'child process');
+  const output = { kind: 'socket', phase: 'answer' };
+  assert.equal(nameOf(output, frame('exec', 'node:child_process', 3)), 'child process: exec');
+  assert.equal(nameOf(output, frame('', 'node:child_process', 3)), 'child process');
+  assert.equal(nameOf(output, frame('connect', 'node:net', 3)), 'a socket: answer');
   assert.equal(nameOf({ kind: 'file' }, frame('open', 'node:fs', 3)), 'file system: open');
   assert.equal(nameOf({ kind: 'file' }), 'file system');
 });
@@ -53,6 +65,14 @@ test('drivers, pools, locks and other packages are told by the code that waits',
   assert.equal(nameOf({ kind: 'promise' }, within('p-limit')), 'limiter (p-limit)');
   assert.equal(nameOf({ kind: 'promise' }), 'promise');
   assert.equal(nameOf({ kind: 'socket', ...answer }), '127.0.0.1:5432: answer');
+  const queued = { kind: 'http', target: 'http://there:80', phase: 'connection' };
+  assert.deepEqual(queueOf(queued), { kind: 'pool', name: 'http://there:80' });
+  const leased = queueOf({ kind: 'promise', ...connection }, within('pg-pool'));
+  assert.deepEqual(leased, { kind: 'pool', name: 'pool of pg' });
+  assert.equal(queueOf({ kind: 'promise', ...answer }, within('pg')), null);
+  const locked = queueOf({ kind: 'promise' }, within('async-mutex'));
+  assert.deepEqual(locked, { kind: 'lock', name: 'lock (async-mutex)' });
+  assert.equal(queueOf({ kind: 'promise' }), null);
   // Bytes for another request may have released a lock.
   assert.equal(nameOf({ kind: 'promise', ...answer }, within('async-mutex')), 'lock (async-mutex)');
 });
@@ -80,7 +100,7 @@ test("code begins with the service's own outermost function, without Node.js's o
  */
 function waits(...some) {
   return some.map(([route, waitsFor, ms]) => ({
-    ...{ source: { kind: 'promise', target: '', phase: '' }, waitsFor, route, ms },
+    ...{ source: { kind: 'promise', target: '', phase: '' }, waitsFor, queue: null, route, ms },
     frames: [{ name: waitsFor, place: 'app.js:1', origin: 'application' }],
   }));
 }
@@ -129,6 +149,14 @@ test('requests of a route that was not observed are not attributed', () => {
   const outermost = sumOutermost(graph);
   assert.ok(Math.abs(outermost['not attributed'] - 6) < 1e-9);
   assert.ok(Math.abs(attributed - 1 / 3) < 1e-9);
+});
+
+test('a route of which no request ends has the part that it has in the sample', () => {
+  const paths = waits(['GET /a', 'lock', 10], ['GET /stuck', 'pool', 90]);
+  const { graph } = buildWaits({ paths, cost: null }, POPULATION, [route('GET /a', 100, 40)]);
+  const outermost = sumOutermost(graph);
+  assert.ok(Math.abs(outermost.pool - 8.1) < 1e-9);
+  assert.ok(Math.abs(outermost.lock - 0.9) < 1e-9);
 });
 
 test('without waits in handlers, or without any that were observed, there is no graph', () => {

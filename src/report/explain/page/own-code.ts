@@ -37,7 +37,7 @@ export function renderWaits(explanation: Explanation): Markup | null {
     field: 'waits',
     graph: waits.graph,
     heading: 'Requests in flight by what they wait for',
-    explanation: `At the top is what is waited for, below it the code that waits, outermost first; of the requests that wait in handlers ${describeWaits(waits)}.`,
+    explanation: `At the top is what requests wait for; below it is the waiting code, outermost first. Of the requests that wait in handlers, ${describeWaits(waits)}.`,
   });
   const paths = renderPaths(
     'waiting requests',
@@ -55,7 +55,8 @@ export function renderAllocations(explanation: Explanation): Markup | null {
     field: 'allocations',
     graph: allocations.graph,
     heading: 'Allocated memory by caller',
-    explanation: 'Mean bytes per request, by samples of allocations; most are collected again.',
+    explanation:
+      'Mean bytes per request, from samples of allocations; most of them are garbage-collected later.',
   });
   const paths = renderPaths('allocated memory', 'memory', describeAllocationPaths(explanation));
   const growth = (allocations.growth ?? []).map(describeGrowth);
@@ -69,7 +70,7 @@ function renderPaths(what: string, weight: string, paths: DescribedPath[]): Mark
     paths.map((path) => [
       html`<code>${path.where}</code>${path.how === '' ? null : html`<small>${path.how}</small>`}`,
       path.share,
-      path.weight.replace('costs ', '') || '-',
+      path.weight || '-',
     ]),
   );
 }

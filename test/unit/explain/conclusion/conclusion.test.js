@@ -177,7 +177,7 @@ describe('the remedy', () => {
         predictedThroughput: { low: 1600, high: 2000 },
       }).remedy;
     assert.equal(untried(0.8).alternatives.at(-1).change, 'more processes on the idle cores');
-    assert.match(untried(0.8).change, /keep its result/);
+    assert.match(untried(0.8).change, /reuse its result/);
     assert.equal(untried(0.3).alternatives, undefined);
     assert.ok(untried(0.3).predictedThroughput.high > 1900);
     // One that yielded more is the remedy.

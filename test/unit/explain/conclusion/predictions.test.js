@@ -33,7 +33,7 @@ function profileOf(stacks) {
 /** A subject whose profiles are these, under load and then at rest. */
 function subjectOf(...profiles) {
   return {
-    hub: { command: async () => [{ pid: 7, profile: profileOf(profiles.shift()) }] },
+    hub: { commandEach: async () => [{ pid: 7, profile: profileOf(profiles.shift()) }] },
     runBlock: async () => {},
     waitIdle: async () => {},
   };

@@ -7,7 +7,7 @@ import { describeWaitPlace } from '#internal/explain/conclusion/waits.js';
 function found(...some) {
   const paths = some.map(([kind, phase, name, ms]) => ({
     source: { kind, target: '', phase },
-    ...{ waitsFor: kind, route: 'GET /', ms },
+    ...{ waitsFor: kind, queue: null, route: 'GET /', ms },
     frames: [
       { name: 'handler', place: 'app.js:1', origin: 'application' },
       { name, place: 'store.js:12', origin: 'application' },
@@ -32,8 +32,8 @@ test('waiting for a connection is told from waiting for an answer', () => {
 
 test('a pool is told from a lock', () => {
   const waits = found(['promise', '', 'takeLock', 60], ['promise', '', 'lease', 40]);
-  waits.paths[0].waitsFor = 'lock (async-mutex)';
-  waits.paths[1].waitsFor = 'pool of generic-pool: a connection';
+  waits.paths[0].queue = { kind: 'lock', name: 'lock (async-mutex)' };
+  waits.paths[1].queue = { kind: 'pool', name: 'pool of generic-pool' };
   assert.equal(describeWaitPlace('outbound-pool', waits), 'in lease (store.js:12)');
   assert.equal(describeWaitPlace('serialized', waits), 'in takeLock (store.js:12)');
 });
