@@ -79,9 +79,19 @@ function predictSecondProcess(metrics: Metrics): Hypothesis['predictions'] {
         0.75 * gain,
         0.95 * computeDemand(metrics),
       ),
-      high: Math.max(1.1, 1.08 * maxGain, 1.05 * fair),
+      high: Math.max(1.1, 1.08 * maxGain, 1.05 * fair) / (1 - computeCollectedShare(metrics)),
     },
   };
+}
+
+/**
+ * Computes the share of the loop's busy time that collections take. Each of two processes has half of the requests in
+ * flight, and so fewer objects that outlive a collection: at best this time is saved.
+ */
+function computeCollectedShare({ base: { inside }, loop }: Metrics): number {
+  if (!inside || !loop) return 0;
+  const { young, old, other } = inside.gc;
+  return Math.min(0.8, (young + old + other) / Math.max(0.05, loop.busy));
 }
 
 /** Computes the maximum that the requests in flight ask for, N / (R + Z), as a ratio to the throughput. */

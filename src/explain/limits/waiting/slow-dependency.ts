@@ -42,6 +42,9 @@ export const SLOW_DEPENDENCY = {
 /** Minimum E[t^2] / E[t]^2 at which a few slow responses occupy most of the requests in flight. */
 const HEAVY_TAIL = 3;
 
+/** Share of the capacity of a loop that is reached at least, if its cost per request is known from a mostly idle loop. */
+const EXTRAPOLATED_SHARE = 0.5;
+
 function detectSlowDependency(metrics: Metrics): Detected {
   const limit = 'slow-dependency';
   const busy = describeBusyLoop(metrics);
@@ -87,6 +90,7 @@ function detectSlowDependency(metrics: Metrics): Detected {
     estimateWarmLimit(metrics)?.high ?? waits,
   ];
   const [minThroughput, maxThroughput] = [Math.min(waits, cold), Math.min(waits, warm)];
+  const isExtrapolated = minThroughput < waits;
   return {
     limit,
     weight: 0.93,
@@ -107,7 +111,7 @@ function detectSlowDependency(metrics: Metrics): Detected {
       ...predictByConnections(metrics, { low: 1.5, high: 2.2 }, { low: 0.84, high: 1.24 }),
       'cpu-injection': { low: 0.94, high: 1.04 },
       'client-timeout': {
-        low: (0.8 * minThroughput) / metrics.throughput,
+        low: ((isExtrapolated ? EXTRAPOLATED_SHARE : 0.8) * minThroughput) / metrics.throughput,
         high: (1.2 * maxThroughput) / metrics.throughput,
       },
       ...predictSlowedByDelay(metrics),
@@ -115,10 +119,13 @@ function detectSlowDependency(metrics: Metrics): Detected {
     },
     remedy: {
       change: `a time limit of ${time(deadline)} on calls to ${call.origin}, and a response for requests whose call times out`,
-      predictedThroughput: { low: 0.85 * minThroughput, high: 1.15 * maxThroughput },
+      predictedThroughput: {
+        low: (isExtrapolated ? EXTRAPOLATED_SHARE : 0.85) * minThroughput,
+        high: 1.15 * maxThroughput,
+      },
       // The slowest requests wait for the time limit, and the rest of their time.
       predictedP99Ms: { low: 0.85 * deadline, high: 1.3 * (deadline + usual) },
-      nextLimit: minThroughput < waits ? 'event-loop-cpu' : 'too-few-connections',
+      nextLimit: isExtrapolated ? 'event-loop-cpu' : 'too-few-connections',
       settings: { timeoutMs: deadline },
     },
   };

@@ -49,6 +49,19 @@ test('injected work first uses the idle time of a loop, and then costs throughpu
   assert.equal(nearly.low, full.low);
 });
 
+test('a second process may save the collections that a busy loop makes, as each has fewer requests in flight', () => {
+  const predicted = (young) => {
+    const metrics = buildHealthyMetrics();
+    Object.assign(metrics.loop, { busy: 1, run: 1 });
+    Object.assign(metrics.base.outside.cpu, { cores: 4, others: 0 });
+    metrics.base.inside.gc = { young, old: 0, other: 0, longestMs: 5 };
+    return detect('event-loop-cpu', metrics).predictions['second-process'];
+  };
+  const [without, with40] = [predicted(0), predicted(0.4)];
+  assert.ok(Math.abs(with40.high - without.high / 0.6) < 1e-9, `${with40.high}, ${without.high}`);
+  assert.equal(with40.low, without.low);
+});
+
 describe('without a CPU quota', () => {
   /** 250 requests per second with a quarter of a core, each of 1 ms in the loop and 1.2 ms in all threads. */
   const unbound = (change = () => {}) =>

@@ -397,7 +397,7 @@ describe('slow-dependency with a heavy tail', () => {
       Object.assign(metrics, { throughput: 250, maxConcurrency: 1000 });
     });
     const { low, high } = hypothesis.predictions['client-timeout'];
-    assert.ok(low < 3 && high > 5.5, `${low} to ${high}`);
+    assert.ok(low < 1.7 && high > 5.5, `${low} to ${high}`);
   });
 
   test('is ruled out for a mix of fast and slow routes', () => {
