@@ -13,7 +13,7 @@ import type { Observation, OutsideView } from '../observe/types.js';
 import type { BlockLength } from '../target/block-length.js';
 import type { RequestSample } from '../target/sample-request.js';
 import type { ServerUnderTest } from '../target/server-under-test.js';
-import { measureHeapBytes } from './heap-growth.js';
+import { measureHeapBytes } from './heap/heap-growth.js';
 import type { InvestigationOptions } from './options.js';
 
 /** Measurements before any change. */

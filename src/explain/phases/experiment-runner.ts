@@ -29,7 +29,7 @@ import type { Baseline } from './baseline.js';
 import { rampConnections } from './connection-ramp.js';
 import { computeRepeatLength, measureProbeCost, repeatChange } from './follow-up-runs.js';
 import { FunctionSampling } from './function-sampling.js';
-import { HeapGrowth } from './heap-growth.js';
+import { HeapGrowth } from './heap/heap-growth.js';
 import { InvestigationRecord, NO_TIME } from './investigation-record.js';
 import type { InvestigationOptions } from './options.js';
 import { countPoolJobs } from './pool-jobs.js';

@@ -46,7 +46,10 @@ async function compareHeaps(hub, pid, load) {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-heaps-'));
   const takeSnapshot = async (file) => {
     await hub.command('heapSnapshot', { pid, file, ms: 10_000 });
-    return readHeapSnapshot(createReadStream(file), { edges: true });
+    const snapshot = await readHeapSnapshot(createReadStream(file), { edges: true });
+    return /** @type {import('#internal/explain/allocations/heap-snapshot/heap-snapshot.js').HeapSnapshot} */ (
+      snapshot
+    );
   };
   try {
     const before = summarizeHeap(await takeSnapshot(join(folder, 'before')));

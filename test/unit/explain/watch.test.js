@@ -291,7 +291,10 @@ describe('what several requests at a time tell', () => {
 
 describe('a window without a request', () => {
   /** @param {import('#internal/explain/watch/unseen-requests.js').ConnectedProcess[]} connected */
-  const report = (connected, { run = 0, exhausted = [], ...service } = {}) => {
+  const report = (
+    connected,
+    /** @type {Record<string, any>} */ { run = 0, exhausted = [], ...service } = {},
+  ) => {
     const window = { ...buildWindow({}, busy(run)), inside: null };
     const { verdict, processes } = reportWindow(
       /** @type {any} */ (window),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, test } from 'node:test';
-import { compareNewHeaps } from '#internal/explain/phases/heap-comparison.js';
+import { compareNewHeaps } from '#internal/explain/phases/heap/heap-comparison.js';
 import { describeService, writeSnapshot } from '../../../fixtures/explain/heap-snapshots.js';
 
 /**

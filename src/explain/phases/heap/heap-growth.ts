@@ -1,7 +1,7 @@
-import { estimateRatio } from '../../statistics/ratio.js';
-import type { MeasuredRatio } from '../../statistics/types.js';
-import type { Retained } from '../hypotheses/history.js';
-import type { ServerUnderTest } from '../target/server-under-test.js';
+import { estimateRatio } from '../../../statistics/ratio.js';
+import type { MeasuredRatio } from '../../../statistics/types.js';
+import type { Retained } from '../../hypotheses/history.js';
+import type { ServerUnderTest } from '../../target/server-under-test.js';
 
 /**
  * Measures the heap bytes in use after a full collection, summed over all processes with a probe; `null` without one.

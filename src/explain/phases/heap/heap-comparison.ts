@@ -1,15 +1,18 @@
 import { createReadStream, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bytes, time } from '../../format/units.js';
-import type { Answers, Commands, HeapSnapshotInfo } from '../../probe/protocol.cjs';
-import { withTemporaryFolder } from '../../process/temporary-folder.js';
-import { compareHeaps, summarizeHeap } from '../allocations/growth.js';
-import { type HeapSnapshot, readHeapSnapshot } from '../allocations/heap-snapshot/heap-snapshot.js';
-import { SnapshotError } from '../allocations/heap-snapshot/scanner.js';
-import type { GrowingClass } from '../result.js';
-import type { ServerUnderTest } from '../target/server-under-test.js';
-import { setInlining } from '../target/without-inlining.js';
+import { bytes, time } from '../../../format/units.js';
+import type { Answers, Commands, HeapSnapshotInfo } from '../../../probe/protocol.cjs';
+import { withTemporaryFolder } from '../../../process/temporary-folder.js';
+import { compareHeaps, summarizeHeap } from '../../allocations/growth.js';
+import {
+  type HeapSnapshot,
+  readHeapSnapshot,
+} from '../../allocations/heap-snapshot/heap-snapshot.js';
+import { SnapshotError } from '../../allocations/heap-snapshot/scanner.js';
+import type { GrowingClass } from '../../result.js';
+import type { ServerUnderTest } from '../../target/server-under-test.js';
+import { setInlining } from '../../target/without-inlining.js';
 
 /** Largest heap of which a snapshot is taken: V8 needs up to eight times as much memory for it, and seconds. */
 const MAX_HEAP_BYTES = 96e6;

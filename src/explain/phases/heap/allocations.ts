@@ -1,8 +1,8 @@
-import type { AllocationProfile } from '../../probe/protocol.cjs';
-import { buildAllocations } from '../allocations/allocations.js';
-import type { Allocations } from '../result.js';
-import type { BlockLength } from '../target/block-length.js';
-import type { ServerUnderTest } from '../target/server-under-test.js';
+import type { AllocationProfile } from '../../../probe/protocol.cjs';
+import { buildAllocations } from '../../allocations/allocations.js';
+import type { Allocations } from '../../result.js';
+import type { BlockLength } from '../../target/block-length.js';
+import type { ServerUnderTest } from '../../target/server-under-test.js';
 
 /** Time in which allocations are sampled, and that of the load meanwhile. */
 const SAMPLE_MS = 2000;
