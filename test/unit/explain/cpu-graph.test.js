@@ -8,6 +8,7 @@ import { after, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
 import { findHeaviestPaths } from '#internal/explain/flame-graph/paths.js';
+import { findPackage, isApplication } from '#internal/explain/profile/code-origin.js';
 import { buildCpuGraph } from '#internal/explain/profile/cpu-graph.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-cpu-graph-'));
@@ -203,4 +204,15 @@ test('a recorded function of this process is found where it is written', async (
   const frame = graph.frames.find(({ name }) => name === 'spinHere');
   equal(frame.origin, 'application');
   equal(frame.place.split(':')[0], relative(process.cwd(), fileURLToPath(import.meta.url)));
+});
+
+test('a package in a bundle is no code of the service, also where its path begins with it', () => {
+  const of = (url) => ({ functionName: 'f', url, lineNumber: 0, columnNumber: 0 });
+  for (const folder of ['', 'app/', '/srv/app/']) {
+    const router = of(`${folder}node_modules/express/lib/router.js`);
+    equal(findPackage(router), 'express');
+    equal(isApplication(router), false);
+  }
+  equal(findPackage(of('node_modules/@scope/part/index.js')), '@scope/part');
+  equal(findPackage(of('/srv/my_node_modules/a.js')), null);
 });
