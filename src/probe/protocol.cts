@@ -136,8 +136,8 @@ export interface MemoryUsage {
 }
 
 /**
- * A sample: ten a second if the loop permits, one a second in production. A late sample is still correct: all values refer to its own
- * time.
+ * A sample: ten a second if the loop permits, one a second in production. A late sample is still correct: all values
+ * refer to its own time.
  */
 export interface ProbeSample {
   type: 'sample';

@@ -119,7 +119,7 @@ class SourcePlaces {
 
   /** Finds a place of a script in its file; the place itself without a source map, as where types were only blanked out. */
   find(file: string, place: Place): Place {
-    if (!this.has(file)) return place;
+    if (this.#maps.size === 0) return place;
     const entry = this.#maps.get(toPath(file))?.findEntry(place.line, place.column);
     if (!entry || !('originalLine' in entry) || entry.originalLine === undefined) return place;
     return { line: entry.originalLine, column: entry.originalColumn };

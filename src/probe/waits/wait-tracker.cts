@@ -19,7 +19,7 @@ import { WaitReservoir } from './wait-samples.cjs';
 import { source, toWaitSource } from './wait-source.cjs';
 
 const SWEEP_MS = 20;
-/** Cost in ms of a request without its stacks, and the maximum that is counted for a stack: the time may include another program's. */
+/** Cost in ms of a request without its stacks, and the maximum that counts for a stack: it may include another program's time. */
 const REQUEST_MS = 0.005;
 const MAX_CAPTURE_MS = 0.05;
 /** Maximum number of requests that are tracked at a time, and of waits of one. */
@@ -122,7 +122,7 @@ export class WaitTracker {
     this.#outer = [];
   }
 
-  /** Registers that an existing resource will continue the code that runs now; without a tracked request, removes its registration. */
+  /** Registers that an existing resource continues the code that runs now; without a tracked request, that it continues none. */
   expect(resource: number, target: string): void {
     const request = this.current;
     if (!request) {
